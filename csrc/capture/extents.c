@@ -12,7 +12,8 @@
 
 /* Most of what is fetched stays in the L2 cache until it is read. */
 #define EXTENT_BYTES ((uint32_t)512 << 10)
-/* In front of an extent's bytes there is room for those of a record that begins before them. */
+/* In front of an extent's bytes there is room for those of a record that begins before them; for
+ * longer ones, which pcapng may have, room is made. */
 #define HEAD_BYTES ((size_t)GS_CAPTURED_BYTES_MAX + 64)
 #define WALKED_AT_ONCE 64
 #define RUNS_MAX 128 /* that are kept of an extent: of small packets those of its first part */
@@ -33,8 +34,8 @@ struct gs_extents {
     bool is_begun, is_over;
     dev_t device; /* of the file */
     ino_t inode;
-    uint64_t offset;  /* of the first record that was not walked over */
-    uint64_t records; /* before it */
+    uint64_t offset; /* of the first record that was not walked over */
+    struct gs_file_place place;
     struct gs_source_time time;
 };
 
@@ -69,6 +70,7 @@ void gs_extents_free(struct gs_extents *extents)
     if (extents == NULL) return;
     pthread_cond_destroy(&extents->moved);
     pthread_mutex_destroy(&extents->lock);
+    free(extents->place.interfaces);
     free(extents);
 }
 
@@ -80,27 +82,69 @@ void gs_extents_end(struct gs_extents *extents)
     pthread_mutex_unlock(&extents->lock);
 }
 
+/* ---- what is known of the file ---- */
+
+/* What there was before gives its room. */
+static int copy_place(struct gs_file_place *to, const struct gs_file_place *from,
+                      struct gs_error *error)
+{
+    struct gs_file_interface *interfaces = to->interfaces;
+    uint32_t room = to->interface_room;
+    if (room < from->interface_count) {
+        interfaces = realloc(interfaces, from->interface_count * sizeof *interfaces);
+        if (interfaces == NULL) return gs_fail(error, GS_ERROR, "out of memory");
+        room = from->interface_count;
+    }
+    if (from->interface_count > 0)
+        memcpy(interfaces, from->interfaces, from->interface_count * sizeof *interfaces);
+    *to = *from;
+    to->interfaces = interfaces;
+    to->interface_room = room;
+    return GS_OK;
+}
+
+static void swap_places(struct gs_file_place *one, struct gs_file_place *other)
+{
+    struct gs_file_place kept = *one;
+    *one = *other;
+    *other = kept;
+}
+
 /* ---- joining ---- */
 
-/* The first reader says what is read, and from where on. False: it is another file. */
-static bool enter(struct gs_extents *extents, struct gs_capture *capture, const struct stat *status)
+/* The first reader says what is read, and from where on. */
+static int begin(struct gs_extents *extents, const struct gs_capture *capture,
+                 const struct stat *status, struct gs_error *error)
+{
+    if (extents->is_begun) return GS_OK;
+    GS_RETURN_IF_ERROR(copy_place(&extents->place, &capture->place, error));
+    extents->is_begun = true;
+    extents->device = status->st_dev;
+    extents->inode = status->st_ino;
+    extents->offset = gs_byte_input_offset(&capture->input);
+    extents->time = *capture->time;
+    return GS_OK;
+}
+
+static int enter(struct gs_extents *extents, struct gs_capture *capture, const struct stat *status,
+                 struct gs_error *error)
+{
+    GS_RETURN_IF_ERROR(begin(extents, capture, status, error));
+    if (extents->device != status->st_dev || extents->inode != status->st_ino ||
+        extents->readers == READERS_MAX)
+        return gs_fail(error, GS_ERROR, "was replaced while it was opened");
+    capture->reader = extents->readers++;
+    extents->at[capture->reader] = NOTHING;
+    return GS_OK;
+}
+
+static int enter_locked(struct gs_extents *extents, struct gs_capture *capture,
+                        const struct stat *status, struct gs_error *error)
 {
     pthread_mutex_lock(&extents->lock);
-    if (!extents->is_begun) {
-        extents->is_begun = true;
-        extents->device = status->st_dev;
-        extents->inode = status->st_ino;
-        extents->offset = gs_byte_input_offset(&capture->input);
-        extents->time = *capture->time;
-    }
-    bool is_same = extents->device == status->st_dev && extents->inode == status->st_ino &&
-                   extents->readers < READERS_MAX;
-    if (is_same) {
-        capture->reader = extents->readers++;
-        extents->at[capture->reader] = NOTHING;
-    }
+    int result = enter(extents, capture, status, error);
     pthread_mutex_unlock(&extents->lock);
-    return is_same;
+    return result;
 }
 
 int gs_extents_join(struct gs_capture *capture, const struct gs_capture_config *config,
@@ -108,19 +152,19 @@ int gs_extents_join(struct gs_capture *capture, const struct gs_capture_config *
 {
     struct gs_byte_input *input = &capture->input;
     struct stat status;
-    if (capture->peek_frames == NULL || input->waits || gs_byte_input_is_mapped(input))
-        return gs_fail(error, GS_ERROR, "is not a pcap file that can be divided among readers");
+    if (capture->is_records || input->waits || gs_byte_input_is_mapped(input))
+        return gs_fail(error, GS_ERROR, "is no capture file that can be divided among readers");
     if (fstat(input->descriptor, &status) != 0)
         return gs_fail(error, GS_ERROR, "cannot be read: %m");
     size_t capacity = HEAD_BYTES + (size_t)config->extents->extent_bytes;
     uint8_t *buffer = realloc(input->buffer, capacity);
     if (buffer == NULL) return gs_fail(error, GS_ERROR, "out of memory");
     input->bytes = input->buffer = buffer;
+    capture->head_bytes = HEAD_BYTES;
     capture->time = config->time;
     capture->walked = calloc(1, sizeof *capture->walked);
     if (capture->walked == NULL) return gs_fail(error, GS_ERROR, "out of memory");
-    if (!enter(config->extents, capture, &status))
-        return gs_fail(error, GS_ERROR, "was replaced while it was opened");
+    GS_RETURN_IF_ERROR(enter_locked(config->extents, capture, &status, error));
     input->bytes_offset = gs_byte_input_offset(input);
     input->capacity = capacity;
     input->position = input->end = 0;
@@ -163,57 +207,95 @@ static struct fetched fetch_extent(const struct gs_capture *capture, uint64_t ex
 {
     uint32_t extent_bytes = capture->extents->extent_bytes;
     struct fetched fetched = {.offset = extent * extent_bytes};
-    uint8_t *bytes = capture->input.buffer + HEAD_BYTES;
+    uint8_t *bytes = capture->input.buffer + capture->head_bytes;
     fetched.bytes =
         fetch(capture->input.descriptor, bytes, extent_bytes, fetched.offset, &fetched.failure);
     return fetched;
 }
 
+static int make_room(struct gs_capture *capture, size_t head, struct gs_error *error)
+{
+    if (head <= capture->head_bytes) return GS_OK;
+    size_t extent_bytes = capture->extents->extent_bytes;
+    uint8_t *buffer = realloc(capture->input.buffer, head + extent_bytes);
+    if (buffer == NULL) return gs_fail(error, GS_ERROR, "out of memory");
+    memmove(buffer + head, buffer + capture->head_bytes, extent_bytes);
+    capture->input.bytes = capture->input.buffer = buffer;
+    capture->input.capacity = head + extent_bytes;
+    capture->head_bytes = head;
+    return GS_OK;
+}
+
 /* The window is what of the extent no record before it has, and in front of that what a record that
- * reaches into it has before it. */
-static void place_window(struct gs_capture *capture, struct fetched *fetched)
+ * reaches into it has before it. What is skipped may end behind it. */
+static int place_window(struct gs_capture *capture, struct fetched *fetched, struct gs_error *error)
 {
     struct gs_byte_input *input = &capture->input;
     uint64_t offset = capture->extents->offset;
-    uint8_t *bytes = input->buffer + HEAD_BYTES;
     size_t head = offset < fetched->offset ? (size_t)(fetched->offset - offset) : 0;
-    size_t passed = offset > fetched->offset ? (size_t)(offset - fetched->offset) : 0;
+    uint64_t passed = offset > fetched->offset ? offset - fetched->offset : 0;
     if (passed > fetched->bytes) passed = fetched->bytes;
+    GS_RETURN_IF_ERROR(make_room(capture, head, error));
+    uint8_t *bytes = input->buffer + capture->head_bytes;
     size_t got = fetch(input->descriptor, bytes - head, head, offset, &fetched->failure);
     if (got < head) fetched->bytes = 0;
     capture->was_cut = got < head && fetched->failure == 0; /* these bytes were there before */
     input->bytes = bytes - head + passed;
-    input->bytes_offset = offset;
+    input->bytes_offset = fetched->offset - head + passed;
+    input->discard_bytes = head == 0 ? offset - input->bytes_offset : 0;
     input->position = 0;
-    input->end = got + fetched->bytes - passed;
+    input->end = got + fetched->bytes - (size_t)passed;
+    return GS_OK;
 }
 
-/* Time behind all whole records of the window, which are passed over. */
-static uint64_t walk(struct gs_capture *capture, struct gs_source_time *time)
+/* Records that are no frames, as they will be read. */
+static int walk_packets(struct gs_capture *capture, struct gs_source_time *time, uint32_t *count,
+                        struct gs_error *error)
+{
+    struct gs_packet packets[WALKED_AT_ONCE];
+    struct gs_file_burst burst = {packets, WALKED_AT_ONCE, 0};
+    int status = capture->read_records(capture, &burst, error);
+    for (uint32_t i = 0; i < burst.count; i++)
+        (void)gs_source_time_observe(time, &packets[i]);
+    *count = burst.count;
+    return status;
+}
+
+static uint32_t walk_frames(struct gs_capture *capture, struct gs_source_time *time)
 {
     struct walked_run unkept;
     struct gs_walked *walked = capture->walked;
-    uint64_t records = 0;
-    walked->count = walked->next = 0;
+    uint64_t offset = gs_byte_input_offset(&capture->input);
+    bool is_kept = walked->is_asked_for && walked->count < RUNS_MAX;
+    struct walked_run *seen = is_kept ? &walked->runs[walked->count] : &unkept;
+    struct gs_source_time begun = *time; /* if a record begins here */
+    if (offset >= begun.block_end_offset) gs_source_time_enter_block(&begun, offset);
+    const struct gs_frame_reach reach = {INT64_MIN, INT64_MAX, begun.block_end_offset};
+    seen->offset = offset;
+    seen->high_ns = begun.high_timestamp_ns;
+    seen->previous_ns = begun.previous_timestamp_ns;
+    seen->run = gs_frame_run_of(seen->high_ns, seen->previous_ns);
+    seen->count = capture->peek_frames(capture, seen->frames, WALKED_AT_ONCE, &reach, &seen->run);
+    if (seen->count == 0) return 0;
+    walked->count += is_kept;
+    gs_source_time_pass(&begun, &seen->run);
+    *time = begun;
+    capture->input.position += seen->run.bytes;
+    capture->place.records += seen->count;
+    return seen->count;
+}
+
+/* What is known, and time, behind all whole records of the window, which are passed over. GS_AGAIN;
+ * GS_DAMAGED: behind them is something else; GS_ERROR. */
+static int walk(struct gs_capture *capture, struct gs_source_time *time, struct gs_error *error)
+{
+    capture->walked->count = capture->walked->next = 0;
     for (;;) {
-        uint64_t offset = gs_byte_input_offset(&capture->input);
-        bool is_kept = walked->is_asked_for && walked->count < RUNS_MAX;
-        struct walked_run *seen = is_kept ? &walked->runs[walked->count] : &unkept;
-        struct gs_source_time begun = *time; /* if a record begins here */
-        if (offset >= begun.block_end_offset) gs_source_time_enter_block(&begun, offset);
-        const struct gs_frame_reach reach = {INT64_MIN, INT64_MAX, begun.block_end_offset};
-        seen->offset = offset;
-        seen->high_ns = begun.high_timestamp_ns;
-        seen->previous_ns = begun.previous_timestamp_ns;
-        seen->run = gs_frame_run_of(seen->high_ns, seen->previous_ns);
-        seen->count =
-            capture->peek_frames(capture, seen->frames, WALKED_AT_ONCE, &reach, &seen->run);
-        if (seen->count == 0) return records;
-        walked->count += seen != &unkept;
-        gs_source_time_pass(&begun, &seen->run);
-        *time = begun;
-        capture->input.position += seen->run.bytes;
-        records += seen->count;
+        uint32_t count;
+        while (walk_frames(capture, time) > 0)
+            continue;
+        int status = walk_packets(capture, time, &count, error);
+        if (count == 0) return status;
     }
 }
 
@@ -267,23 +349,25 @@ uint32_t gs_extents_peek(const struct gs_capture *capture, struct gs_frame *fram
     return capture->peek_frames(capture, frames, capacity, &to_next, run);
 }
 
-/* True: it is the last one. What is left over and longer than records can be is damaged: this
- * reader, who still has it, tells. */
-static bool open_extent(struct gs_capture *capture, struct fetched fetched)
+/* Where the walk met damage the extent is the last one: its reader meets it again, and tells. */
+static int open_extent(struct gs_capture *capture, struct fetched fetched, struct gs_error *error)
 {
     struct gs_extents *extents = capture->extents;
     struct gs_byte_input *input = &capture->input;
-    place_window(capture, &fetched);
+    struct gs_error damage;
+    GS_RETURN_IF_ERROR(copy_place(&capture->place, &extents->place, error));
+    GS_RETURN_IF_ERROR(place_window(capture, &fetched, error));
+    struct gs_byte_input begun = *input;
     *capture->time = extents->time;
-    capture->records = extents->records;
     capture->failure = fetched.failure;
-    extents->records += walk(capture, &extents->time);
-    extents->offset = gs_byte_input_offset(input);
-    bool is_last =
-        fetched.bytes < extents->extent_bytes || gs_byte_input_available(input) >= HEAD_BYTES;
-    if (!is_last) input->end = input->position;
-    input->position = 0;
-    return is_last;
+    int status = walk(capture, &extents->time, &damage);
+    if (status == GS_ERROR) return gs_fail(error, GS_ERROR, "%s", damage.message);
+    extents->offset = gs_byte_input_offset(input) + input->discard_bytes;
+    capture->has_last = status == GS_DAMAGED || fetched.bytes < extents->extent_bytes;
+    if (!capture->has_last) begun.end = input->position;
+    *input = begun;
+    swap_places(&capture->place, &extents->place);
+    return GS_OK;
 }
 
 /* ---- turns ---- */
@@ -346,9 +430,10 @@ int gs_extents_next(struct gs_capture *capture, struct gs_error *error)
 {
     struct gs_extents *extents = capture->extents;
     uint64_t extent;
+    int status = GS_OK;
     if (!take(extents, capture->reader, &extent)) return end(capture, error);
     struct fetched fetched = fetch_extent(capture, extent);
-    bool is_last = await_turn(extents, extent) && open_extent(capture, fetched);
-    end_turn(extents, is_last);
-    return GS_OK;
+    if (await_turn(extents, extent)) status = open_extent(capture, fetched, error);
+    end_turn(extents, capture->has_last || status != GS_OK);
+    return status;
 }

@@ -81,7 +81,7 @@ static void file_close(struct gs_capture *capture)
     gs_extents_leave(capture);
     gs_byte_input_close(&capture->input);
     free(capture->walked);
-    free(capture->interfaces);
+    free(capture->place.interfaces);
     free(capture);
 }
 
@@ -112,29 +112,32 @@ static int file_open(struct gs_capture **capture, const struct gs_capture_config
 
 static int refuse_unsupported(const struct gs_capture *capture, struct gs_error *error)
 {
-    const char *name = gs_linktype_name(capture->unsupported_linktype);
+    const char *name = gs_linktype_name(capture->place.unsupported_linktype);
     return gs_fail(error, GS_ERROR,
                    "none of its %llu packets has a supported link type (the last one's is %u, %s)",
-                   (unsigned long long)capture->records, capture->unsupported_linktype,
+                   (unsigned long long)capture->place.records, capture->place.unsupported_linktype,
                    name != NULL ? name : "unknown");
 }
 
 /* GS_END, or where in a record the source broke off. */
 static int find_cut(const struct gs_capture *capture, struct gs_error *error)
 {
-    if (gs_byte_input_available(&capture->input) == 0 && capture->skipped_block_bytes == 0)
+    if (gs_byte_input_available(&capture->input) == 0 && capture->place.skipped_block_bytes == 0)
         return GS_END;
     return gs_fail(error, GS_DAMAGED,
                    "ends in the middle of %s at byte %llu, after %llu whole records",
                    capture->format->unit, (unsigned long long)gs_byte_input_offset(&capture->input),
-                   (unsigned long long)capture->records);
+                   (unsigned long long)capture->place.records);
 }
 
-/* The status that a source ends with: one of which nothing could be used is refused. */
+/* The status that a source ends with: one of which nothing could be used is refused. Of readers
+ * that divide a file, one has its end. */
 static int conclude(const struct gs_capture *capture, int status, struct gs_error *error)
 {
+    if (capture->extents != NULL && !capture->has_last) return status;
+    if (status == GS_END) status = find_cut(capture, error);
     if (status == GS_DAMAGED && gs_byte_input_offset(&capture->input) == 0) return GS_ERROR;
-    if (capture->records > 0 && capture->records == capture->unsupported_records)
+    if (capture->place.records > 0 && capture->place.records == capture->place.unsupported_records)
         return refuse_unsupported(capture, error);
     return status;
 }
@@ -157,7 +160,6 @@ static int file_next_burst(struct gs_capture *capture, struct gs_packet *packets
         *count = burst.count;
         if (burst.count > 0) return GS_OK;
         if (status == GS_AGAIN) status = need(capture, deadline_ns, error);
-        if (status == GS_END) status = find_cut(capture, error);
         if (status == GS_END || status == GS_DAMAGED) return conclude(capture, status, error);
         if (status != GS_OK) return status;
     }
@@ -174,7 +176,7 @@ static uint32_t file_peek(const struct gs_capture *capture, struct gs_frame *fra
 
 static void file_pass(struct gs_capture *capture, uint32_t count, const struct gs_frame_run *run)
 {
-    capture->records += count;
+    capture->place.records += count;
     capture->input.position += run->bytes;
 }
 
@@ -187,7 +189,7 @@ static void file_release(struct gs_capture *capture)
 static void file_stats(const struct gs_capture *capture, struct gs_capture_stats *stats)
 {
     *stats = (struct gs_capture_stats){
-        .records = capture->records,
+        .records = capture->place.records,
         .bytes = gs_byte_input_offset(&capture->input),
         .total_bytes = capture->input.total_bytes,
     };
@@ -198,33 +200,33 @@ static void file_stats(const struct gs_capture *capture, struct gs_capture_stats
 int gs_file_add_interface(struct gs_capture *capture, const struct gs_file_interface *interface,
                           struct gs_error *error)
 {
-    if (capture->interface_count > UINT16_MAX)
+    if (capture->place.interface_count > UINT16_MAX)
         return gs_fail(error, GS_DAMAGED, "describes more than 65,536 interfaces in one section");
-    if (capture->interface_count == capture->interface_room) {
-        uint32_t room = capture->interface_room * 2 + 4;
-        void *grown = realloc(capture->interfaces, room * sizeof *capture->interfaces);
+    if (capture->place.interface_count == capture->place.interface_room) {
+        uint32_t room = capture->place.interface_room * 2 + 4;
+        void *grown = realloc(capture->place.interfaces, room * sizeof *capture->place.interfaces);
         if (grown == NULL) return gs_fail(error, GS_ERROR, "out of memory");
-        capture->interfaces = grown;
-        capture->interface_room = room;
+        capture->place.interfaces = grown;
+        capture->place.interface_room = room;
     }
-    capture->interfaces[capture->interface_count++] = *interface;
+    capture->place.interfaces[capture->place.interface_count++] = *interface;
     return GS_OK;
 }
 
 static uint64_t file_section(const struct gs_capture *capture)
 {
-    return capture->sections;
+    return capture->place.sections;
 }
 
 static uint32_t file_interface_count(const struct gs_capture *capture)
 {
-    return capture->interface_count;
+    return capture->place.interface_count;
 }
 
 static const struct gs_capture_interface *file_interface(const struct gs_capture *capture,
                                                          uint32_t index)
 {
-    return &capture->interfaces[index].shown;
+    return &capture->place.interfaces[index].shown;
 }
 
 const struct gs_capture_ops gs_file_capture = {

@@ -21,6 +21,22 @@ struct gs_file_interface {
     struct gs_tick tick; /* pcapng: how its timestamps count */
 };
 
+/* What is known of a file behind all that was read of it: from here on it can be read by anyone. */
+struct gs_file_place {
+    uint64_t records;              /* given so far */
+    uint64_t unsupported_records;  /* of these, with GS_FRAME_UNSUPPORTED */
+    uint32_t unsupported_linktype; /* of the last of them */
+
+    struct gs_file_interface *interfaces;
+    uint32_t interface_count;
+    uint32_t interface_room;
+
+    /* pcapng */
+    bool swapped;                 /* this section's byte order is not the host's */
+    uint64_t sections;            /* begun so far; interfaces are those of the last */
+    uint32_t skipped_block_bytes; /* total length of a block whose trailing length is next */
+};
+
 struct gs_capture;
 
 /* A file format: adding one is a file and a line in file_capture.c. */
@@ -45,27 +61,19 @@ struct gs_capture {
                             uint32_t capacity, const struct gs_frame_reach *reach,
                             struct gs_frame_run *run);
     size_t needed_bytes;
-    bool is_records;               /* as its configuration says */
-    uint64_t records;              /* given so far */
-    uint64_t unsupported_records;  /* of these, with GS_FRAME_UNSUPPORTED */
-    uint32_t unsupported_linktype; /* of the last of them */
+    bool is_records; /* as its configuration says */
+    struct gs_file_place place;
 
     struct gs_extents *extents;  /* NULL: it reads all of the file */
     uint32_t reader;             /* which of theirs it is */
     struct gs_walked *walked;    /* what it has seen of its extent's records */
     struct gs_source_time *time; /* of its source, where it reads extents */
-    int failure;                 /* errno behind its extent, which is the last; 0: none */
-    bool was_cut;                /* behind it there were bytes that are no more */
+    size_t head_bytes;           /* room in front of an extent, for a record that reaches into it */
+    bool has_last; /* its extent is the last: what the file ends with is its to tell */
+    int failure;   /* errno behind the last extent; 0: none */
+    bool was_cut;  /* behind it there were bytes that are no more */
 
     const struct gs_link_types *link_types; /* NULL: what files say is meant */
-    struct gs_file_interface *interfaces;
-    uint32_t interface_count;
-    uint32_t interface_room;
-
-    /* pcapng */
-    bool swapped;                 /* this section's byte order is not the host's */
-    uint64_t sections;            /* begun so far; interfaces are those of the last */
-    uint32_t skipped_block_bytes; /* total length of a block whose trailing length is next */
 };
 
 extern const struct gs_file_format gs_pcap_format;

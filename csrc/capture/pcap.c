@@ -11,7 +11,7 @@ static __attribute__((noinline, cold)) int damaged_length(const struct gs_captur
 {
     return gs_fail(error, GS_DAMAGED,
                    "record %llu at byte %llu claims %u captured bytes, more than the %u allowed",
-                   (unsigned long long)capture->records + 1,
+                   (unsigned long long)capture->place.records + 1,
                    (unsigned long long)gs_byte_input_offset(&capture->input), caplen,
                    GS_CAPTURED_BYTES_MAX);
 }
@@ -58,7 +58,7 @@ static inline __attribute__((always_inline)) int read_shape(struct gs_capture *c
     const uint8_t *const first = gs_byte_input_at(&capture->input);
     const uint8_t *const end = first + gs_byte_input_available(&capture->input);
     const uint64_t offset = gs_byte_input_offset(&capture->input);
-    const uint8_t link = capture->interfaces[0].shown.link;
+    const uint8_t link = capture->place.interfaces[0].shown.link;
     const uint8_t *record = first;
     const bool is_mapped = gs_byte_input_is_mapped(&capture->input);
     uint32_t caplen = 0;
@@ -76,13 +76,13 @@ static inline __attribute__((always_inline)) int read_shape(struct gs_capture *c
         if (is_mapped) gs_prefetch_ahead(record, needed);
         struct gs_packet *packet = &burst->packets[count];
         fill_packet(packet, record, caplen, shape);
-        packet->packet_id = capture->records + count;
+        packet->packet_id = capture->place.records + count;
         packet->offset = offset + (uint64_t)(record - first);
         packet->link = link;
         record += needed;
     }
     burst->count = count;
-    capture->records += count;
+    capture->place.records += count;
     capture->needed_bytes = needed;
     capture->input.position += (size_t)(record - first);
     if (count == burst->capacity) return GS_OK;

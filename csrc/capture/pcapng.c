@@ -26,7 +26,7 @@ static __attribute__((cold)) int damaged(const struct gs_capture *capture, const
 {
     return gs_fail(error, GS_DAMAGED, "block at byte %llu, after %llu records: %s",
                    (unsigned long long)gs_byte_input_offset(&capture->input),
-                   (unsigned long long)capture->records, what);
+                   (unsigned long long)capture->place.records, what);
 }
 
 static int need(struct gs_capture *capture, size_t bytes)
@@ -63,11 +63,11 @@ static void fill_packet(struct gs_capture *capture, const struct gs_file_interfa
 {
     packet->bytes = gs_byte_input_at(&capture->input) + block->data_offset;
     packet->timestamp_ns = 0;
-    packet->packet_id = capture->records++;
+    packet->packet_id = capture->place.records++;
     packet->offset = gs_byte_input_offset(&capture->input);
     packet->caplen = block->caplen;
     packet->len = block->len;
-    packet->interface = (uint16_t)(interface - capture->interfaces);
+    packet->interface = (uint16_t)(interface - capture->place.interfaces);
     packet->link = interface->shown.link;
     packet->flags = block->caplen < block->len ? GS_FRAME_TRUNCATED : 0;
     if (capture->is_records) packet->flags |= GS_FRAME_FILTERED; /* a filter is of packets */
@@ -76,12 +76,12 @@ static void fill_packet(struct gs_capture *capture, const struct gs_file_interfa
         packet->flags |= GS_FRAME_NO_TIME;
     if (capture->is_records && packet->caplen == 0 && !(packet->flags & GS_FRAME_NO_TIME)) {
         packet->flags |= GS_FRAME_CLOCK;
-        capture->records--;
+        capture->place.records--;
     }
     if (interface->shown.link == GS_LINK_UNSUPPORTED) {
         packet->flags |= GS_FRAME_UNSUPPORTED;
-        capture->unsupported_records++;
-        capture->unsupported_linktype = interface->shown.link_type;
+        capture->place.unsupported_records++;
+        capture->place.unsupported_linktype = interface->shown.link_type;
     }
 }
 
@@ -89,7 +89,8 @@ static void fill_packet(struct gs_capture *capture, const struct gs_file_interfa
 static const struct gs_file_interface *find_interface(const struct gs_capture *capture,
                                                       uint32_t interface)
 {
-    return interface < capture->interface_count ? &capture->interfaces[interface] : NULL;
+    return interface < capture->place.interface_count ? &capture->place.interfaces[interface]
+                                                      : NULL;
 }
 
 static int give_packet(struct gs_capture *capture, const struct packet_block *block,
@@ -113,7 +114,7 @@ static int read_timed_packet(struct gs_capture *capture, uint32_t interface, uin
                              struct gs_file_burst *burst, struct gs_error *error)
 {
     const uint8_t *block = gs_byte_input_at(&capture->input);
-    bool swapped = capture->swapped;
+    bool swapped = capture->place.swapped;
     struct packet_block packet = {
         .interface = interface,
         .has_time = true,
@@ -128,7 +129,7 @@ static int read_timed_packet(struct gs_capture *capture, uint32_t interface, uin
 static int read_enhanced_packet(struct gs_capture *capture, uint32_t total_length,
                                 struct gs_file_burst *burst, struct gs_error *error)
 {
-    uint32_t interface = gs_load_u32(gs_byte_input_at(&capture->input) + 8, capture->swapped);
+    uint32_t interface = gs_load_u32(gs_byte_input_at(&capture->input) + 8, capture->place.swapped);
     return read_timed_packet(capture, interface, total_length, burst, error);
 }
 
@@ -136,7 +137,7 @@ static int read_enhanced_packet(struct gs_capture *capture, uint32_t total_lengt
 static int read_obsolete_packet(struct gs_capture *capture, uint32_t total_length,
                                 struct gs_file_burst *burst, struct gs_error *error)
 {
-    uint32_t interface = gs_load_u16(gs_byte_input_at(&capture->input) + 8, capture->swapped);
+    uint32_t interface = gs_load_u16(gs_byte_input_at(&capture->input) + 8, capture->place.swapped);
     return read_timed_packet(capture, interface, total_length, burst, error);
 }
 
@@ -146,7 +147,7 @@ static int read_simple_packet(struct gs_capture *capture, uint32_t total_length,
                               struct gs_file_burst *burst, struct gs_error *error)
 {
     const uint8_t *block = gs_byte_input_at(&capture->input);
-    uint32_t len = gs_load_u32(block + 8, capture->swapped);
+    uint32_t len = gs_load_u32(block + 8, capture->place.swapped);
     struct packet_block packet = {.len = len, .caplen = len, .data_offset = 12};
     const struct gs_file_interface *interface = find_interface(capture, 0);
     uint32_t snap_length = interface != NULL ? interface->shown.snap_length : 0;
@@ -188,7 +189,7 @@ peek_section(const struct gs_capture *capture, struct gs_frame *frames, uint32_t
     const uint8_t *const end = first + gs_byte_input_available(&capture->input);
     const bool is_mapped = gs_byte_input_is_mapped(&capture->input);
     const uint64_t offset = gs_byte_input_offset(&capture->input);
-    const struct gs_tick tick = capture->interfaces[0].tick;
+    const struct gs_tick tick = capture->place.interfaces[0].tick;
     const struct gs_frame_reach within = *reach;
     const uint8_t *block = first, *last = first;
     struct gs_frame_run run = *result;
@@ -214,15 +215,18 @@ peek_section(const struct gs_capture *capture, struct gs_frame *frames, uint32_t
     return count;
 }
 
-/* Of a section with one interface, as nearly all have: a frame does not say of which it is. */
+/* Of a section with one interface, as nearly all have: a frame does not say of which it is. Packets
+ * of a link that is not supported are counted, one by one. */
 static uint32_t peek_blocks(const struct gs_capture *capture, struct gs_frame *frames,
                             uint32_t capacity, const struct gs_frame_reach *reach,
                             struct gs_frame_run *run)
 {
-    if (capture->interface_count != 1 || capture->is_records || capture->skipped_block_bytes != 0)
+    const struct gs_file_place *place = &capture->place;
+    if (place->interface_count != 1 || capture->is_records || place->skipped_block_bytes != 0 ||
+        place->interfaces[0].shown.link == GS_LINK_UNSUPPORTED)
         return 0;
-    return capture->swapped ? peek_section(capture, frames, capacity, reach, run, true)
-                            : peek_section(capture, frames, capacity, reach, run, false);
+    return capture->place.swapped ? peek_section(capture, frames, capacity, reach, run, true)
+                                  : peek_section(capture, frames, capacity, reach, run, false);
 }
 
 /* ---- interfaces ---- */
@@ -250,7 +254,7 @@ static int read_interface_option(const struct gs_capture *capture, uint16_t code
     }
     if (code == OPTION_IF_TSOFFSET) {
         if (length != 8) return damaged(capture, "its if_tsoffset is not eight bytes long", error);
-        interface->tick.offset_seconds = (int64_t)gs_load_u64(value, capture->swapped);
+        interface->tick.offset_seconds = (int64_t)gs_load_u64(value, capture->place.swapped);
     }
     return GS_OK;
 }
@@ -260,8 +264,8 @@ static int read_interface_options(const struct gs_capture *capture, const uint8_
                                   struct gs_error *error)
 {
     while (end - option >= 4) {
-        uint16_t code = gs_load_u16(option, capture->swapped);
-        uint16_t length = gs_load_u16(option + 2, capture->swapped);
+        uint16_t code = gs_load_u16(option, capture->place.swapped);
+        uint16_t length = gs_load_u16(option + 2, capture->place.swapped);
         if (code == OPTION_END) break;
         option += 4;
         size_t padded = ((size_t)length + 3) & ~(size_t)3;
@@ -280,8 +284,8 @@ static int read_interface_description(struct gs_capture *capture, uint32_t total
     const uint8_t *block = gs_byte_input_at(&capture->input);
     struct gs_file_interface interface = {.tick = gs_tick_of_resolution(6)};
     interface.shown.link_type =
-        gs_linktype_meant(capture->link_types, gs_load_u16(block + 8, capture->swapped));
-    interface.shown.snap_length = gs_load_u32(block + 12, capture->swapped);
+        gs_linktype_meant(capture->link_types, gs_load_u16(block + 8, capture->place.swapped));
+    interface.shown.snap_length = gs_load_u32(block + 12, capture->place.swapped);
     interface.shown.link =
         capture->is_records ? GS_LINK_RECORD : gs_link_of_linktype(interface.shown.link_type);
     GS_RETURN_IF_ERROR(read_interface_options(
@@ -317,9 +321,10 @@ static int read_section_header(struct gs_capture *capture, uint32_t total_length
 {
     (void)total_length;
     (void)burst;
-    capture->interface_count = 0; /* there is room for those to come, and nobody asks for these */
-    capture->sections++;
-    return check_version(capture, capture->swapped, GS_DAMAGED, error);
+    capture->place.interface_count =
+        0; /* there is room for those to come, and nobody asks for these */
+    capture->place.sections++;
+    return check_version(capture, capture->place.swapped, GS_DAMAGED, error);
 }
 
 /* ---- blocks ---- */
@@ -352,7 +357,7 @@ static int enter_section(struct gs_capture *capture, const struct gs_file_burst 
     if (burst->count > 0) return GS_AGAIN;
     GS_RETURN_IF_ERROR(need(capture, BLOCK_HEADER_BYTES + 4));
     const uint8_t *magic = gs_byte_input_at(&capture->input) + BLOCK_HEADER_BYTES;
-    if (!read_byte_order(magic, &capture->swapped))
+    if (!read_byte_order(magic, &capture->place.swapped))
         return damaged(capture, "a section header without a byte-order magic", error);
     return GS_OK;
 }
@@ -372,7 +377,7 @@ static int check_length(const struct gs_capture *capture, const struct block_kin
 static int check_trailer(const struct gs_capture *capture, const uint8_t *trailer,
                          uint32_t total_length, struct gs_error *error)
 {
-    if (gs_load_u32(trailer, capture->swapped) == total_length) return GS_OK;
+    if (gs_load_u32(trailer, capture->place.swapped) == total_length) return GS_OK;
     return damaged(capture, "the total lengths at its two ends differ", error);
 }
 
@@ -380,7 +385,7 @@ static int check_trailer(const struct gs_capture *capture, const uint8_t *traile
 static int skip_block(struct gs_capture *capture, uint32_t total_length)
 {
     gs_byte_input_skip(&capture->input, total_length - BLOCK_TRAILER_BYTES);
-    capture->skipped_block_bytes = total_length;
+    capture->place.skipped_block_bytes = total_length;
     return GS_OK;
 }
 
@@ -388,22 +393,22 @@ static int end_skipped_block(struct gs_capture *capture, struct gs_error *error)
 {
     GS_RETURN_IF_ERROR(need(capture, BLOCK_TRAILER_BYTES));
     const uint8_t *trailer = gs_byte_input_at(&capture->input);
-    GS_RETURN_IF_ERROR(check_trailer(capture, trailer, capture->skipped_block_bytes, error));
+    GS_RETURN_IF_ERROR(check_trailer(capture, trailer, capture->place.skipped_block_bytes, error));
     gs_byte_input_skip(&capture->input, BLOCK_TRAILER_BYTES);
-    capture->skipped_block_bytes = 0;
+    capture->place.skipped_block_bytes = 0;
     return GS_OK;
 }
 
 static int read_block(struct gs_capture *capture, struct gs_file_burst *burst,
                       struct gs_error *error)
 {
-    if (capture->skipped_block_bytes != 0) return end_skipped_block(capture, error);
+    if (capture->place.skipped_block_bytes != 0) return end_skipped_block(capture, error);
     GS_RETURN_IF_ERROR(need(capture, BLOCK_HEADER_BYTES));
     const uint8_t *block = gs_byte_input_at(&capture->input);
-    uint32_t type = gs_load_u32(block, capture->swapped);
+    uint32_t type = gs_load_u32(block, capture->place.swapped);
     if (type == BLOCK_SECTION_HEADER) GS_RETURN_IF_ERROR(enter_section(capture, burst, error));
 
-    uint32_t total_length = gs_load_u32(block + 4, capture->swapped);
+    uint32_t total_length = gs_load_u32(block + 4, capture->place.swapped);
     const struct block_kind *kind = find_kind(type);
     GS_RETURN_IF_ERROR(check_length(capture, kind, total_length, error));
     if (kind == NULL) return skip_block(capture, total_length);

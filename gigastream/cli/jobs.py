@@ -23,7 +23,7 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=argument_type(parse_jobs),
         metavar="N",
-        help="threads that divide a pcap file among themselves (1)",
+        help="threads that divide a capture file among themselves (1)",
     )
 
 

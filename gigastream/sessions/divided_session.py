@@ -45,8 +45,8 @@ def why_undivided(
     if len(sources) != 1:
         return "several sources take turns by their packets' time"
     (source,) = sources
-    if not isinstance(source, FileSource) or not source.is_plain_pcap:
-        return "only a pcap file that is no pipe, and not compressed, is divided"
+    if not isinstance(source, FileSource) or not source.is_divisible:
+        return "only a capture file that is no pipe, and not compressed, is divided"
     if (source.timestamps or settings.timestamps) != EXTERNAL:
         return "packets have the time at which they are read"
     for name, option in _OF_ONE.items():

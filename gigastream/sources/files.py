@@ -31,9 +31,9 @@ from gigastream.timestamps import Timestamps
 DEFAULT_INTERFACE = "default"
 STDIN = "-"
 _READ_ONLY = os.O_RDONLY | os.O_CLOEXEC
-_PCAP_MAGICS = tuple(
+_CAPTURE_MAGICS = tuple(
     magic.to_bytes(MAGIC_BYTES, order)
-    for magic in (0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34)
+    for magic in (0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34, 0x0A0D0D0A)
     for order in ("little", "big")
 )
 _NAMED = re.compile(r"([A-Za-z_][A-Za-z0-9_.:-]*)=(.+)", re.DOTALL)
@@ -237,8 +237,8 @@ class FileSource:
                 os.close(descriptor)
 
     @property
-    def is_plain_pcap(self) -> bool:
-        """Whether it is a pcap file, not compressed, and opened by its path."""
+    def is_divisible(self) -> bool:
+        """Whether it is a capture file, not compressed, and opened by its path."""
         if self.is_stdin or self.opened is not None or not self.is_file:
             return False
         with _telling(self.label):
@@ -247,7 +247,7 @@ class FileSource:
                 magic = os.pread(descriptor, MAGIC_BYTES, 0)
             finally:
                 os.close(descriptor)
-        return magic in _PCAP_MAGICS
+        return magic in _CAPTURE_MAGICS
 
     def descriptor(self) -> int:
         """Open it without waiting for a writer. OSError."""

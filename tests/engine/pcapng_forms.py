@@ -19,7 +19,7 @@ from tests.strategies.files import (
     simple_packet,
 )
 
-RAW = 101
+RAW, VSOCK = 101, 271
 
 
 def pcapng_forms(packets: Sequence[Packet]) -> dict[str, bytes]:
@@ -42,6 +42,13 @@ def pcapng_forms(packets: Sequence[Packet]) -> dict[str, bytes]:
         + interface(options=option(9, b"\x94") + option(14, (3600).to_bytes(8, "little")))
         + b"".join(enhanced_packet(p, (p.timestamp_ns << 20) // 10**9) for p in packets),
         "beyond time": _head() + _spread(blocks, _beyond_time(packets)),
+        "of a link that nobody supports": pcapng(packets[:half], link_type=VSOCK)
+        + pcapng(packets[half:]),
+        "of nothing that is supported": pcapng(packets, link_type=VSOCK),
+        "of names": _head()
+        + _spread(blocks, interface(options=option(2, b"eth9")), _of_one(packets)),
+        "of long blocks": _head() + _spread(blocks, block(5, bytes(9_000)), *_long(packets)),
+        "cut in a block of others": whole + block(5, bytes(30_000))[:-5_000],
         "cut pcapng": whole[:-3],
         "pcapng cut in data": whole[:-40] if packets else whole,
         "of another trailer": _head() + _spread(blocks, _with_trailer(packets)),
@@ -77,6 +84,18 @@ def _others(packets: Sequence[Packet]) -> list[bytes]:
         for p in packets[:1]
         for f in (lambda p: obsolete_packet(p, p.timestamp_ns), simple_packet)
     ]
+
+
+def _of_one(packets: Sequence[Packet]) -> bytes:
+    """Of the second interface."""
+    second = [replace(packet, interface_id=1) for packet in packets[:1]]
+    return b"".join(enhanced_packet(packet, packet.timestamp_ns // 1000) for packet in second)
+
+
+def _long(packets: Sequence[Packet]) -> list[bytes]:
+    """Blocks longer than any packet may be."""
+    many = b"".join(option(1, bytes(60_000)) for _ in range(6))
+    return [enhanced_packet(p, p.timestamp_ns, options=many) for p in packets[:1]]
 
 
 def _beyond_time(packets: Sequence[Packet]) -> bytes:

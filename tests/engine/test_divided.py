@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import struct
 import subprocess
@@ -37,6 +38,7 @@ from tests.answers.golden import Golden, golden_queries
 from tests.answers.inputs import INPUTS
 from tests.captures import capture_id, captures
 from tests.engine.odd_packets import cut_packets, jumping_packets, straggling_packets
+from tests.engine.pcapng_forms import pcapng_forms
 from tests.engine.test_threaded import rows
 from tests.strategies import frames as f
 from tests.strategies.files import MODIFIED, NANOSECONDS, Packet, pcap, pcap_record, pcapng
@@ -68,7 +70,6 @@ TEXTS["parts"] = (
 )
 OF_GROUPS = ("aggregate", "slide", "order")
 """Operators that put out groups; of partial rows several tables make more."""
-PCAPNG = b"\x0a\x0d\x0d\x0a"
 BASE = Settings(slots=64, disorder_bytes=4096)
 
 
@@ -142,8 +143,7 @@ def _plan_of(golden: Golden) -> Plan:
 
 
 def _is_divisible(golden: Golden) -> bool:
-    magics = {INPUTS[name]()[:4] for _, name in golden.inputs}
-    if len(golden.inputs) > 1 or golden.is_marked("of one source") or magics & {PCAPNG}:
+    if len(golden.inputs) > 1 or golden.is_marked("of one source"):
         return False
     return why_whole(_plan_of(golden)) is None
 
@@ -168,7 +168,7 @@ def test_many_golden_queries_are_divided() -> None:
 REAL = [
     capture
     for capture in captures("good", "large", "hostile", "broken")
-    if FileSource("default", str(capture)).is_plain_pcap
+    if FileSource("default", str(capture)).is_divisible
 ]
 
 
@@ -184,8 +184,11 @@ def test_real_captures(capture: Path) -> None:
 
 @pytest.mark.parametrize("text", sorted(TEXTS))
 @pytest.mark.parametrize("make", [cut_packets, jumping_packets, straggling_packets])
-def test_made_packets(text: str, make: Callable[[], list[Packet]], tmp_path: Path) -> None:
-    _assert_same(plan_of(TEXTS[text]), _file(tmp_path, pcap(make())))
+@pytest.mark.parametrize("write", [pcap, pcapng])
+def test_made_packets(
+    text: str, make: Callable[[], list[Packet]], write: Callable[..., bytes], tmp_path: Path
+) -> None:
+    _assert_same(plan_of(TEXTS[text]), _file(tmp_path, write(make())))
 
 
 SETTINGS = (
@@ -219,6 +222,7 @@ def _forms(packets: list[Packet]) -> dict[str, bytes]:
         "cut": whole[:-3],
         "cut in a header": whole[: -len(packets[-1].data) - 3],
         "damaged": whole[:9000] + b"\xff" * 64 + whole[9064:],
+        **pcapng_forms(packets),
         "long": pcap([*packets[:50], replace(packets[0], data=bytes(262_144)), *packets[50:]]),
     }
 
@@ -237,16 +241,17 @@ STEPS = st.lists(st.integers(-3, 3), max_size=60)
 
 @given(
     STEPS, st.integers(1, 400), st.integers(2, 4), st.sampled_from([None, 0, 10**9]),
-    st.integers(0, 900),
+    st.integers(0, 900), st.sampled_from([pcap, pcapng]),
 )  # fmt: skip
 def test_times_that_step(
     tmp_path_factory: pytest.TempPathFactory,
     steps: list[int], extent_bytes: int, jobs: int, slack_ns: int | None, disorder: int,
+    write: Callable[..., bytes],
 ) -> None:  # fmt: skip
     data = f.ethernet(f.ETHERTYPE_IPV4, f.ipv4(1, 2, f.UDP, f.udp(1, 2)))
     times = [1_700_000_000 + sum(steps[:at]) for at in range(len(steps))]
     packets = [Packet(second * 10**9, data[: 14 + second % 40]) for second in times]
-    path = _file(tmp_path_factory.getbasetemp(), pcap(packets))
+    path = _file(tmp_path_factory.getbasetemp(), write(packets))
     settings = Settings(slots=4, slack_ns=slack_ns, disorder_bytes=disorder, batch_rows=2)
     _assert_same(plan_of(TEXTS["all"]), path, settings, [(jobs, extent_bytes)])
     _assert_same(plan_of(PAIRS), path, settings, [(jobs, extent_bytes)])
@@ -466,13 +471,13 @@ def test_what_one_thread_has_to_answer(text: str, why: str, long_capture: Path) 
 
 def test_what_cannot_be_divided(long_capture: Path, tmp_path: Path) -> None:
     plan, whole, two = plan_of(PAIRS), FileSource("default", str(long_capture)), Settings(jobs=2)
-    other = tmp_path / "other.pcapng"
-    other.write_bytes(pcapng(cut_packets()))
+    other = tmp_path / "other.pcap.gz"
+    other.write_bytes(gzip.compress(pcap(cut_packets())))
     for settings, sources, why in (
         (two, [], "several sources"),
         (two, [whole, whole], "several sources"),
-        (two, [replace(whole, path=str(other))], "only a pcap file"),
-        (two, [replace(whole, path="-")], "only a pcap file"),
+        (two, [replace(whole, path=str(other))], "only a capture file"),
+        (two, [replace(whole, path="-")], "only a capture file"),
         (two, [replace(whole, timestamps="internal")], "the time at which they are read"),
         (replace(two, packets_max=9), [whole], "--count"),
         (replace(two, speed=2.0), [whole], "--speed"),

@@ -73,7 +73,7 @@ def interface(
     return block(1, struct.pack(order + "HHI", link_type, 0, snap_length) + options, order)
 
 
-def enhanced_packet(packet: Packet, ticks: int, order: str = "<") -> bytes:
+def enhanced_packet(packet: Packet, ticks: int, order: str = "<", options: bytes = b"") -> bytes:
     """An enhanced packet block; `ticks` is its time in the interface's own unit."""
     head = struct.pack(
         order + "IIIII",
@@ -83,7 +83,8 @@ def enhanced_packet(packet: Packet, ticks: int, order: str = "<") -> bytes:
         len(packet.data),
         packet.wire_length,
     )
-    return block(6, head + packet.data, order)
+    padding = bytes(-len(packet.data) % 4)
+    return block(6, head + packet.data + padding + options, order)
 
 
 def obsolete_packet(packet: Packet, ticks: int, order: str = "<") -> bytes:
