@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--jobs: how many threads answer, and why it is one where more were asked for."""
+"""--jobs: how many threads answer, and why it is one where more were asked for.
+
+Who does not say how many has one for each core where that is sure to pay: each thread has part of
+the groups (exchanging_session.py), and the capture is large.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,9 +16,15 @@ from gigastream.cli.arguments import argument_type
 from gigastream.cli.stderr import say
 from gigastream.records.source import AnySource
 from gigastream.settings import Settings, parse_jobs
+from gigastream.sources.files import FileSource
 
 if TYPE_CHECKING:
     from gigastream.plan import Plan
+
+
+MOST_BY_DEFAULT = 8
+LARGE_BYTES = 256 << 20
+"""Of a capture: one thread takes a fifth of a second for it."""
 
 
 def add_jobs(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +34,8 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=argument_type(parse_jobs),
         metavar="N",
-        help="threads that divide a capture file among themselves (1)",
+        help="threads that divide a capture file among themselves (the cores, at most "
+        f"{MOST_BY_DEFAULT}, of a large capture where each can have part of the groups; else 1)",
     )
 
 
@@ -34,17 +46,38 @@ def jobs_of(
     settings: Settings,
     *,
     is_elsewhere: bool,
+    has_functions: bool,
 ) -> int:
-    """Return how many threads are to answer; say why not as many as were asked for."""
-    wanted = arguments.jobs or 1
-    if wanted == 1:
-        return 1
-    why = _why_one(arguments, plan, sources, settings, is_elsewhere)
+    """Return how many threads are to answer; say why not as many as were asked for.
+
+    Functions of the user's are called by several threads only where that was asked for.
+    """
+    wanted: int | None = arguments.jobs
+    if wanted is None:
+        pays = not has_functions and _is_large(sources)
+        pays = pays and _why_one(arguments, plan, sources, settings, is_elsewhere) is None
+        return _cores() if pays and _has_parts(plan, settings) else 1
+    why = _why_one(arguments, plan, sources, settings, is_elsewhere) if wanted > 1 else None
     if why is None:
         return wanted
     if not arguments.quiet:
         say(f"--jobs {wanted}: one thread answers, since {why}")
     return 1
+
+
+def _is_large(sources: Sequence[AnySource]) -> bool:
+    files = [source for source in sources if isinstance(source, FileSource) and source.is_file]
+    return any(file.size >= LARGE_BYTES for file in files)
+
+
+def _cores() -> int:
+    return min(len(os.sched_getaffinity(0)), MOST_BY_DEFAULT)
+
+
+def _has_parts(plan: Plan, settings: Settings) -> bool:
+    from gigastream.sessions.exchanging_session import exchanges_rows
+
+    return exchanges_rows(plan, settings)
 
 
 def _why_one(

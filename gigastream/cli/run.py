@@ -105,8 +105,6 @@ def execute(arguments: argparse.Namespace) -> int:
     check_read(plan, sources, lambda: _meant(arguments.words))
     settings = replace(settings, filter=bpf_filter, packets_max=arguments.count)
     is_elsewhere = root is not None or arguments.on == "spark"
-    jobs = jobs_of(arguments, plan, sources, settings, is_elsewhere=is_elsewhere)
-    settings = replace(settings, jobs=jobs)
     _refuse_pace_without_times(settings, sources)
     if is_elsewhere:
         _refuse_what_is_answered_here(arguments)
@@ -114,6 +112,11 @@ def execute(arguments: argparse.Namespace) -> int:
         _refuse_stages(arguments)
     ends = ends_of(arguments, plan)
     settings = replace(settings, output_punctuation=looks_at_punctuation(arguments, wanted))
+    jobs = jobs_of(
+        arguments, plan, sources, settings,
+        is_elsewhere=is_elsewhere, has_functions=bool(texts.definitions or texts.functions),
+    )  # fmt: skip
+    settings = replace(settings, jobs=jobs)
     if not any(path.endswith(OBJECT_SUFFIX) for path in paths):
         _compile(plan, texts.include, arguments.quiet, is_brief=are_small(sources))
     if arguments.on == "spark" and arguments.interface:

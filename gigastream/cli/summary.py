@@ -91,9 +91,15 @@ def as_text(
             "writes them whole"
         )
     lost = f" and {delivered.rows_lost:,} lost" if delivered.rows_lost else ""
-    return "\n".join(
-        [*lines, f"{counted(delivered.rows, 'row')}{lost} of {in_bytes(read)} in {seconds:.3g} s"]
-    )
+    rows = f"{counted(delivered.rows, 'row')}{lost} of {in_bytes(read)} in {seconds:.3g} s"
+    return "\n".join([*lines, rows + _by_whom(statistics)])
+
+
+def _by_whom(statistics: Statistics) -> str:
+    if statistics.threads == 1:
+        return ""
+    share = ", each with part of the groups" if statistics.have_parts else " and one high level"
+    return f" by {statistics.threads} threads{share}"
 
 
 def source_lines(sources: Sequence[SourceStatistics]) -> Iterator[str]:

@@ -261,6 +261,10 @@ class Statistics:
     operators: tuple[OperatorStatistics, ...]
     memory: MemoryStatistics | None = None
     lists: tuple[ListStatistics, ...] = ()
+    threads: int = 1
+    """That read: of the rings of links, or those that divide a file."""
+    have_parts: bool = False
+    """Each of them has part of the groups and the whole plan; else one high level is for all."""
 
     @property
     def raised(self) -> tuple[RaisedStatistics, ...]:

@@ -81,7 +81,7 @@ class ExchangingSession(DividedSession):
         """The counters of all threads as those of one."""
         statistics = super().statistics()
         counted = [operator for part in self._counted for operator in part.operators]
-        return replace(statistics, operators=_summed(counted))
+        return replace(statistics, operators=_summed(counted), have_parts=True)
 
     def _open_above(
         self, plan: Plan, names: Names, settings: Settings, options: SessionOptions

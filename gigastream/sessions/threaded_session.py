@@ -211,7 +211,8 @@ class ThreadedSession(Closing):
         operators = [o for up in self._highs for o in up.statistics().operators]
         used = memory.statistics(self._memory_bytes)
         lists = self._counted[0].lists  # each part has read the same
-        return Statistics(tuple(sources), lftas, tuple(operators), used, lists)
+        threads = len(self._lows)
+        return Statistics(tuple(sources), lftas, tuple(operators), used, lists, threads)
 
     def close(self) -> None:
         """Give everything back; batches that were taken stay good."""

@@ -3,13 +3,21 @@
 
 from __future__ import annotations
 
+import argparse
+import os
 from pathlib import Path
 
 import pytest
 from cli.command import gigastream
 
+from gigastream.cli.jobs import LARGE_BYTES, MOST_BY_DEFAULT, jobs_of
+from gigastream.settings import Settings
+from gigastream.sources.files import FileSource
+from tests.answers.engine import plan_of
+
 DEMO = Path(__file__).parents[2] / "demo" / "demo.pcap"
 HOSTS = "SELECT tb, srcIP, count(*) AS n FROM IPV4 GROUP BY time/2 AS tb, srcIP"
+GREATEST = f"{HOSTS} ORDER BY count(*) DESC LIMIT 3"
 PACKETS = "SELECT time, srcIP FROM IPV4"
 
 
@@ -22,6 +30,52 @@ def test_rows_and_account_are_those_of_one(tmp_path: Path) -> None:
     assert alone.code == divided.code == 0, divided.err
     assert sorted(divided.out.splitlines()) == sorted(alone.out.splitlines())
     assert divided.err.splitlines()[:2] == alone.err.splitlines()[:2]
+    assert divided.err.rstrip().endswith(" by 3 threads, each with part of the groups")
+    assert "threads" not in alone.err
+
+
+def test_who_has_no_parts_is_told(tmp_path: Path) -> None:
+    done = gigastream("run", "-e", GREATEST, "-r", DEMO, "-o", "csv", "-j", "2")
+    assert done.err.rstrip().endswith(" by 2 threads and one high level")
+
+
+def _by_default(
+    query: str, path: Path, settings: Settings | None = None, *, has_functions: bool = False
+) -> int:
+    arguments = argparse.Namespace(jobs=None, quiet=False, stats=None, trace=None, windows=None)
+    sources = [FileSource("default", str(path))]
+    return jobs_of(
+        arguments, plan_of(query), sources, settings or Settings(),
+        is_elsewhere=False, has_functions=has_functions,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """As long as is divided by default: nobody reads it."""
+    path = tmp_path / "large.pcap"
+    path.write_bytes(DEMO.read_bytes())
+    os.truncate(path, LARGE_BYTES)
+    return path
+
+
+@pytest.mark.parametrize("cores", [1, 2, MOST_BY_DEFAULT + 3])
+def test_a_large_capture_has_all_cores(
+    cores: int, large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
+    assert _by_default(HOSTS, large) == min(cores, MOST_BY_DEFAULT)
+
+
+def test_one_thread_where_more_may_not_pay(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    assert _by_default(HOSTS, DEMO) == 1
+    assert _by_default(GREATEST, large) == 1
+    assert _by_default(PACKETS, large) == 1
+    assert _by_default(HOSTS, large, Settings(packets_max=9)) == 1
+    assert _by_default(HOSTS, large, has_functions=True) == 1
+    os.truncate(large, LARGE_BYTES - 1)
+    assert _by_default(HOSTS, large) == 1
 
 
 @pytest.mark.parametrize(
