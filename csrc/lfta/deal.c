@@ -26,7 +26,10 @@ struct gs_dealing {
 int gs_deal_open(struct gs_lfta_state *lfta, const struct gs_lfta_settings *settings,
                  uint32_t number, struct gs_error *error)
 {
+    const struct gs_member *member = lfta->base.ops->member;
     if (settings->exchange == NULL) return GS_OK;
+    if (member != NULL && member->owner != lfta->base.ops)
+        return GS_OK; /* its table is another's */
     if (lfta->base.ops->take == NULL)
         return gs_fail(error, GS_ERROR, "rows of an LFTA that cannot be dealt");
     struct gs_dealing *dealing = lfta->dealing = calloc(1, sizeof *dealing);
@@ -59,6 +62,7 @@ void gs_deal_close(struct gs_lfta_state *lfta)
 void gs_deal_promise(struct gs_lfta_state *lfta, const gs_bound *promise)
 {
     struct gs_dealing *dealing = lfta->dealing;
+    if (dealing == NULL) return;
     for (uint32_t k = 0; k < lfta->base.ops->temporal_count; k++)
         if (promise[k] > dealing->promise[k]) {
             dealing->promise[k] = promise[k];
@@ -105,6 +109,7 @@ static void send(struct gs_lfta_state *lfta, uint32_t part)
 
 uint64_t gs_deal_waiting(const struct gs_lfta_state *lfta)
 {
+    if (lfta->dealing == NULL) return 0;
     const struct gs_lanes *lanes = &lfta->dealing->lanes;
     uint64_t count = 0;
     for (uint32_t part = 0; part < lanes->parts; part++)
@@ -115,6 +120,7 @@ uint64_t gs_deal_waiting(const struct gs_lfta_state *lfta)
 void gs_deal_send(struct gs_lfta_state *lfta)
 {
     struct gs_dealing *dealing = lfta->dealing;
+    if (dealing == NULL) return;
     for (uint32_t part = 0; part < dealing->lanes.parts; part++)
         if (part != dealing->lanes.own) send(lfta, part);
 }

@@ -188,10 +188,8 @@ void gs_table_evict(struct gs_lfta *base, uint32_t slot, uint32_t window)
     struct gs_lfta_state *lfta = (struct gs_lfta_state *)base;
     uint32_t resident = window_of_slot(slot_at(lfta, slot));
     if (base->table.leaves_in_order) lower_windows_leave(lfta, resident);
-    if (base->members != NULL)
-        base->members->evicted++;
-    else
-        base->counters.evicted += !is_of_its_time(lfta, resident, window);
+    uint64_t *evicted = base->members != NULL ? &base->members->evicted : &base->counters.evicted;
+    *evicted += !is_of_its_time(lfta, resident, window);
     gs_table_leave(lfta, resident, slot);
     enter(lfta, slot, window);
 }

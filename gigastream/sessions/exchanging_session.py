@@ -19,7 +19,6 @@ from gigastream.gsql.types import Order
 from gigastream.late_dataclass import replace
 from gigastream.plan import Plan
 from gigastream.plan.nodes import Node
-from gigastream.plan.rules.share_groups import unshared
 from gigastream.records.source import AnySource
 from gigastream.sessions.divided_session import DividedSession
 from gigastream.sessions.session import Session
@@ -33,7 +32,6 @@ def exchanges_rows(plan: Plan, settings: Settings) -> bool:
     """Whether each thread can have part of the groups; else one completes them all."""
     if settings.output_punctuation or settings.deliver_every_burst:
         return False
-    plan = plan if settings.share_groups else unshared(plan)
     return all(node.is_of_parts for node in plan.nodes) and _has_windows_in_order(plan)
 
 

@@ -12,6 +12,7 @@ from gigastream.gsql.source import SourceFile
 from gigastream.plan import Plan, plan_queries
 from gigastream.query_texts import QueryTexts, check_texts
 from gigastream.records.source import StreamSource
+from gigastream.sessions.divided_session import DividedSession
 from gigastream.sessions.session import Session
 from gigastream.sessions.shape import SessionOptions
 from gigastream.settings import Settings
@@ -50,8 +51,13 @@ def run(
 ) -> Given:
     """All rows of all outputs, in the order in which they came."""
     options = SessionOptions(include=QueryTexts((), definitions=tuple(definitions)).include)
+    return given_by(plan, Session(plan, sources, settings, options))
+
+
+def given_by(plan: Plan, opened: Session | DividedSession) -> Given:
+    """The same of a session."""
     texts: dict[str, list[bytes]] = {output.name: [] for output in plan.outputs}
-    with Session(plan, sources, settings, options) as session:
+    with opened as session:
         for event in session.batches():
             if event.batch.row_count:
                 texts[event.query].append(event.batch.csv())

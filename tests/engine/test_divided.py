@@ -37,6 +37,7 @@ from tests.answers.engine import plan_of
 from tests.answers.golden import Golden, golden_queries
 from tests.answers.inputs import INPUTS
 from tests.captures import capture_id, captures
+from tests.engine.divided_queries import PAIRS, TEXTS
 from tests.engine.odd_packets import cut_packets, jumping_packets, straggling_packets
 from tests.engine.pcapng_forms import pcapng_forms
 from tests.engine.test_threaded import rows
@@ -45,29 +46,6 @@ from tests.strategies.files import MODIFIED, NANOSECONDS, Packet, pcap, pcap_rec
 
 SHAPES = ((2, 300), (5, 9_000))
 """Of sessions: threads, and bytes of an extent; less than some records, and many."""
-PAIRS = (
-    "SELECT tb, srcIP, destIP, count(*) AS n, sum(len) AS b, first(len) AS f, last(len) AS l, "
-    "avg(caplen) AS a FROM IPV4 GROUP BY time/2 AS tb, srcIP, destIP"
-)
-TEXTS = {
-    "pairs": PAIRS,
-    "all": "DEFINE { no_temporal_aggr true; } SELECT count(*) AS n, min(timestamp) AS t, "
-    "last(packet_id) AS p FROM PKT",
-    "set": "DEFINE { query_name a; } SELECT tb, srcIP, count(*) AS n FROM IP WHERE len > 90 "
-    "GROUP BY time AS tb, srcIP HAVING count(*) > 1; DEFINE { query_name b; } SELECT tb, srcIP, "
-    "max(len) AS m FROM IP WHERE protocol = 6 GROUP BY time AS tb, srcIP; DEFINE { query_name c; } "
-    "SELECT tb, destPort, sum(len) AS s FROM TCP GROUP BY time/5 AS tb, destPort "
-    "ORDER BY sum(len) DESC LIMIT 3",
-}
-TEXTS["parts"] = (
-    "DEFINE { query_name a; } SELECT tb, srcIP, destIP, count(*) AS n FROM IP WHERE len > 90 "
-    "GROUP BY time AS tb, srcIP, destIP HAVING count(*) > 1; DEFINE { query_name b; } "
-    "SELECT sum(len) AS s, 0 - tb AS later, max(destPort) AS p, srcPort FROM TCP "
-    "GROUP BY time/5 AS tb, srcPort; DEFINE { query_name c; } SELECT timestamp, len, count(*) AS n "
-    "FROM PKT GROUP BY timestamp, len; DEFINE { query_name d; } SELECT b.later, b.s FROM b "
-    "WHERE b.p > 80; DEFINE { query_name e; } SELECT window_end, protocol, "
-    "count(*) AS n, avg(len) AS a FROM IPV4 [RANGE 6 s, SLIDE 2 s, WA time] GROUP BY protocol"
-)
 OF_GROUPS = ("aggregate", "slide", "order")
 """Operators that put out groups; of partial rows several tables make more."""
 BASE = Settings(slots=64, disorder_bytes=4096)

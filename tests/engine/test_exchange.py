@@ -20,7 +20,7 @@ from gigastream.sessions.session import Session
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from tests.answers.engine import plan_of
-from tests.engine.test_divided import PAIRS, TEXTS
+from tests.engine.divided_queries import PAIRS, TEXTS
 from tests.engine.test_threaded import rows
 from tests.strategies import frames as f
 from tests.strategies.files import Packet, pcap
@@ -65,21 +65,18 @@ APART = {
     "GROUP BY time AS tb, timestamp AS ts, srcIP",
     "windows that are not shown": "SELECT srcIP, count(*) AS n FROM IPV4 "
     "GROUP BY time AS tb, srcIP",
-    "one table for two": "DEFINE { query_name a; } SELECT tb, srcIP, count(*) AS n FROM IP "
-    "WHERE len > 90 GROUP BY time AS tb, srcIP; DEFINE { query_name b; } SELECT tb, srcIP, "
-    "sum(len) AS m FROM IP WHERE protocol = 6 GROUP BY time AS tb, srcIP",
     "texts": "SELECT tb, text(len) AS l, count(*) AS n FROM IPV4 GROUP BY time AS tb, text(len)",
 }
 
 
 def test_groups_that_are_parted() -> None:
-    for name in ("pairs", "parts"):
+    for name in ("pairs", "parts", "shared"):
         assert exchanges_rows(plan_of(TEXTS[name]), TWO)
+    assert any(low.table_of for low in plan_of(TEXTS["shared"]).low)
     no_window = (
         "DEFINE { no_temporal_aggr true; } SELECT srcIP, count(*) AS n FROM IPV4 GROUP BY srcIP"
     )
     assert exchanges_rows(plan_of(no_window), TWO)
-    assert exchanges_rows(plan_of(APART["one table for two"]), Settings(share_groups=False))
 
 
 @pytest.mark.parametrize("name", sorted(APART))

@@ -13,10 +13,13 @@ import pytest
 from gigastream.engine.statistics import LftaStatistics
 from gigastream.flush_policy import FLUSH_POLICIES
 from gigastream.plan import Plan
+from gigastream.sessions.divided_session import why_undivided
+from gigastream.sessions.exchanging_session import ExchangingSession
+from gigastream.sessions.replay import open_divided
 from gigastream.sessions.session import Session
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource, SourceError
-from tests.answers.engine import Given, plan_of, run
+from tests.answers.engine import Given, given_by, plan_of, run
 from tests.answers.mixture import Mixture, packets_of
 from tests.captures import captures
 from tests.engine.traffic import packet
@@ -74,6 +77,14 @@ def shared_as_apart(queries: Sequence[str], given: list[FileSource], settings: S
     for name, rows in apart.rows.items():
         assert Counter(map(tuple, shared.rows[name])) == Counter(map(tuple, rows))
     assert counted(shared.statistics.lftas) == counted(apart.statistics.lftas)
+    (source,), three = given, replace(settings, jobs=3)
+    if why_undivided(plan, given, three) is None:
+        session = open_divided(plan, source, three, extent_bytes=2_000)
+        assert isinstance(session, ExchangingSession)
+        divided = given_by(plan, session)
+        for name, rows in apart.rows.items():
+            assert Counter(map(tuple, divided.rows[name])) == Counter(map(tuple, rows))
+        assert counted(divided.statistics.lftas) == counted(apart.statistics.lftas)
     return shared
 
 

@@ -110,7 +110,7 @@ class LowCode:
 
 def _dealing_members(prefix: str, node: LowNode) -> list[str]:
     """What an LFTA has of whose groups others may have a part."""
-    if not node.deals_rows:
+    if not node.deals_rows or node.has_table_of_another:
         return []
     return [f".row_size = sizeof(struct {prefix}_row),", f".take = {prefix}_take,"]
 

@@ -17,17 +17,27 @@ _AT_ONCE, _AHEAD = 16, 64
 """Rows that are added together; and how far behind them slots are fetched."""
 
 
-def write_exchange(lines: Lines, prefix: str, groups: Sequence[GroupVariable]) -> None:
-    """`<prefix>_deal` and `<prefix>_take`; `<prefix>_add` has been written."""
+def write_exchange(
+    lines: Lines, prefix: str, groups: Sequence[GroupVariable], *, is_shared: bool
+) -> None:
+    """`<prefix>_deal` and `<prefix>_take`; `<prefix>_add` has been written.
+
+    Where several LFTAs fill the table, `_deal` is given their counts of what has no value.
+    """
     windows = range(len(window_groups(groups)))
-    _write_deal(lines, prefix, [f"lanes->window[{k}] == row->window[{k}]" for k in windows])
+    same = [f"lanes->window[{k}] == row->window[{k}]" for k in windows]
+    _write_deal(lines, prefix, same, is_shared=is_shared)
     _write_take(lines, prefix, [f"row->window[{k}] != rows[base].window[{k}]" for k in windows])
 
 
-def _write_deal(lines: Lines, prefix: str, same: Sequence[str]) -> None:
+def _write_deal(lines: Lines, prefix: str, same: Sequence[str], *, is_shared: bool) -> None:
     """How many of a burst's rows stay, which are moved to its beginning."""
+    counts = ", uint64_t *no_value" if is_shared else ""
+    refused = (
+        "gs_members_count(no_value, row->passed)" if is_shared else "lfta->counters.no_value++"
+    )
     head = f"static uint32_t {prefix}_deal(struct gs_lfta *lfta, struct {prefix}_row *rows,"
-    with lines.block(f"{head} uint32_t count)"):
+    with lines.block(f"{head} uint32_t count{counts})"):
         lines.add(
             "struct gs_lanes *const lanes = lfta->lanes;",
             "const uint32_t parts = lanes->parts;",
@@ -39,7 +49,7 @@ def _write_deal(lines: Lines, prefix: str, same: Sequence[str]) -> None:
             with lines.block(
                 f"if (GS_UNLIKELY(!({is_same})) && !lfta->host->lfta_deals(lfta, row->window))"
             ):
-                lines.add("/* its clock has wrapped */", "lfta->counters.no_value++;", "continue;")
+                lines.add("/* its clock has wrapped */", f"{refused};", "continue;")
             lines.add(
                 "struct gs_lane *const lane = &lanes->lanes[gs_part_of(row->slot, parts)];",
                 f"struct {prefix}_row *to = (struct {prefix}_row *)lane->rows;",

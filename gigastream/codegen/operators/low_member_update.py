@@ -63,7 +63,7 @@ def write_update(lines: Lines, prefix: str, members: MemberSet) -> None:
         f"struct {prefix}_slot *slot = &slots[place];",
     )
     with lines.block(f"if (GS_UNLIKELY(!{prefix}_is_of(slot, row, control)))"):
-        lines.add(f"place = {prefix}_place(slots, slot_mask, row, control, false);")
+        lines.add(f"place = {prefix}_place(slots, slot_mask, row, control, lfta->lanes != NULL);")
         lines.add("slot = &slots[place];")
         with lines.block(f"if (!{prefix}_is_of(slot, row, control))"):
             _write_collision(lines)
@@ -76,7 +76,7 @@ def write_update(lines: Lines, prefix: str, members: MemberSet) -> None:
 def _write_prefetch(lines: Lines) -> None:
     """The lines of a slot behind its first, some packets ahead: so many are not had at once."""
     ahead = "at + GS_MEMBERS_AHEAD < count ? at + GS_MEMBERS_AHEAD : at"
-    lines.add(f"const char *const ahead = (const char *)&slots[rows[{ahead}].slot];")
+    lines.add(f"const char *const ahead = (const char *)&slots[rows[{ahead}].slot & slot_mask];")
     with lines.block("for (size_t line = 64; line < sizeof *slots; line += 64)"):
         lines.add("__builtin_prefetch(ahead + line, 1);")
 
@@ -98,7 +98,9 @@ def _write_collision(lines: Lines) -> None:
         lines.add("lfta->host->lfta_occupy(lfta, place, window);")
     with lines.block("else"):
         lines.add(
-            "gs_members_count(evicted, slot->passed);",
+            "/* where others send rows, a window's groups leave for want of time, not of room */",
+            "if (lfta->lanes == NULL || gs_slot_window(slot->control) == window)",
+            "    gs_members_count(evicted, slot->passed);",
             "lfta->host->lfta_evict(lfta, place, window);",
         )
 

@@ -22,6 +22,7 @@ from gigastream.codegen.keys import (
     write_slot_of,
 )
 from gigastream.codegen.member_sets import MemberCells, MemberPredicate, MemberSet
+from gigastream.codegen.operators.low_exchange import write_exchange
 from gigastream.codegen.operators.low_member_rows import write_member_rows
 from gigastream.codegen.operators.low_member_update import write_slots, write_update
 from gigastream.codegen.operators.low_parts import (
@@ -43,6 +44,9 @@ def write_members(lines: Lines, context: CodeContext, prefix: str, owner: Partia
     _write_types(lines, prefix, members)
     write_member_rows(lines, prefix, members)
     write_slots(lines, prefix, members)
+    _write_updates(lines, prefix, members)
+    if owner.deals_rows:
+        write_exchange(lines, prefix, owner.groups, is_shared=True)
     _write_burst(lines, context, prefix, members)
 
 
@@ -97,16 +101,15 @@ def _write_burst(lines: Lines, context: CodeContext, prefix: str, members: Membe
         lines.add(
             "const struct burst_columns *columns = memory;",
             "struct gs_members *const members = lfta->members;",
-            "struct gs_lfta_table *table = &lfta->table;",
-            f"struct {prefix}_slot *const slots = (void *)table->slots;",
+            "const struct gs_lfta_table *table = &lfta->table;",
+            f"const struct {prefix}_slot *const slots = (void *)table->slots;",
             "const uint64_t hash_key[] = {table->hash_key[0], table->hash_key[1]};",
-            "const uint32_t slot_mask = table->slot_mask;",
+            "const bool has_others = lfta->lanes != NULL;",
+            "/* most rows are theirs then: no slot but the first is fetched */",
+            "const uint32_t fetched_mask = has_others ? 0 : table->slot_mask;",
             f"struct {prefix}_row rows[GS_BURST_CAPACITY];",
             "uint32_t count = 0;",
-            "/* by predicate */",
-            f"uint64_t no_value[{len(members.predicates)}] = {{0}};",
-            f"uint64_t accepted[{len(members.predicates)}] = {{0}};",
-            f"uint64_t evicted[{len(members.predicates)}] = {{0}};",
+            *_counts(members, "no_value", "accepted"),
         )
         _write_before(lines, members)
         with lines.block("for (uint32_t base = 0; base < burst->count; base += 64)"):
@@ -116,9 +119,36 @@ def _write_burst(lines: Lines, context: CodeContext, prefix: str, members: Membe
                 write_packet(lines, members.owner)
                 _write_passed(lines, context, members)
                 _write_group(lines, context, prefix, members)
+        added = f"{prefix}_add(lfta, rows, count, false);"
+        if members.owner.deals_rows:
+            lines.add(f"if (has_others) count = {prefix}_deal(lfta, rows, count, no_value);")
+            added = f"if (has_others) {prefix}_take(lfta, rows, count);\nelse {added}"
+        _write_counts(lines, members, "no_value", "accepted")
+        lines.add(*added.split("\n"))
+    lines.add("")
+
+
+def _counts(members: MemberSet, *names: str) -> list[str]:
+    of = len(members.predicates)
+    return ["/* by predicate */", *(f"uint64_t {name}[{of}] = {{0}};" for name in names)]
+
+
+def _write_updates(lines: Lines, prefix: str, members: MemberSet) -> None:
+    """The second pass, as a function of its own: others may send rows, too."""
+    head = f"static void {prefix}_add(struct gs_lfta *lfta, const struct {prefix}_row *rows,"
+    with lines.block(f"{head} uint32_t count, bool differs)"):
+        lines.add(
+            "struct gs_members *const members = lfta->members;",
+            "struct gs_lfta_table *table = &lfta->table;",
+            f"struct {prefix}_slot *const slots = (void *)table->slots;",
+            "const uint32_t slot_mask = table->slot_mask;",
+            *_counts(members, "no_value", "evicted"),
+            "(void)differs;",
+        )
+        _write_before(lines, members)
         with lines.block("for (uint32_t at = 0; at < count; at++)"):
             write_update(lines, prefix, members)
-        _write_counts(lines, members)
+        _write_counts(lines, members, "no_value", "evicted")
     lines.add("")
 
 
@@ -204,7 +234,7 @@ def _write_group(lines: Lines, context: CodeContext, prefix: str, members: Membe
 
 def _write_place(lines: Lines, owner: PartialAggregate) -> None:
     write_slot_of(lines, owner.groups)
-    lines.add("__builtin_prefetch(&slots[row->slot & slot_mask], 1);", "count++;")
+    lines.add("__builtin_prefetch(&slots[row->slot & fetched_mask], 1);", "count++;")
 
 
 # ---- counters ----
@@ -221,16 +251,13 @@ def _write_before(lines: Lines, members: MemberSet) -> None:
         lines.add(f"const struct gs_lfta_counters before_{predicate.number} = {counters};")
 
 
-def _write_counts(lines: Lines, members: MemberSet) -> None:
-    lines.add("/* counted of the burst */")
+def _write_counts(lines: Lines, members: MemberSet, *names: str) -> None:
+    """What a pass has counted; a row that has no value after all was accepted before."""
     for predicate in members.predicates:
         counters = f"members->lftas[{predicate.members[0]}]->counters"
         number = predicate.number
-        lines.add(
-            f"{counters}.no_value += no_value[{number}];",
-            f"{counters}.accepted += accepted[{number}] - no_value[{number}];",
-            f"{counters}.evicted += evicted[{number}];",
-        )
+        lines.add(*(f"{counters}.{name} += {name}[{number}];" for name in names))
+        lines.add(f"{counters}.accepted -= no_value[{number}];")
     for predicate in _followed(members):
         of = f"&members->lftas[{predicate.members[0]}]->counters"
         for member in predicate.members[1:]:

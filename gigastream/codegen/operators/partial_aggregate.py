@@ -116,7 +116,7 @@ def _write_aggregation(
     write_filter_types(lines, prefix, node)
     _write_updates(lines, prefix, node)
     if node.deals_rows:
-        write_exchange(lines, prefix, node.groups)
+        write_exchange(lines, prefix, node.groups, is_shared=False)
     with lines.block(burst_head(prefix)):
         lines.add(
             "const struct burst_columns *columns = memory;",

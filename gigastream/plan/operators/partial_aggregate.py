@@ -67,9 +67,8 @@ class PartialAggregate(LowNode):
 
     @property
     def deals_rows(self) -> bool:
-        """Not where several fill the table: a slot is of all of them, a row of each."""
         has_keys = any(not g.expression.temporal.is_temporal for g in self.groups)
-        is_plain = self.filter is None and self.row_column is None and not self.table_of
+        is_plain = self.filter is None and self.row_column is None
         return has_keys and is_plain and not self.has_wide_rows
 
     @property
