@@ -12,6 +12,8 @@ from queries import TALKERS
 from report import Figure
 from workloads import REAL, Capture
 
+from questions.sharing import queries_of
+
 TITLE = "A replay by two threads / by one"
 CAPTURES = (REAL, "uniform-66k", "uniform-260k", "uniform-520k", "zipf-260k")
 FLOOR, GOAL = 1.7, 1.9
@@ -19,14 +21,19 @@ ONE, TWO = "one thread", "two threads"
 
 
 def ask(bench: Bench) -> list[Figure]:
-    """Rates and their ratio on the large captures."""
-    return [figure for capture in bench.captures(CAPTURES) for figure in _ask(bench, capture)]
+    """Rates and their ratio on the large captures; on one of them of twenty queries, too."""
+    figures = [f for capture in bench.captures(CAPTURES) for f in _ask(bench, capture, TALKERS)]
+    twenty = ";\n".join(queries_of("half each"))
+    for capture in bench.captures(CAPTURES[1:2]):
+        figures += _ask(bench, capture, twenty, ", twenty queries")
+    return figures
 
 
-def _ask(bench: Bench, capture: Capture) -> list[Figure]:
+def _ask(bench: Bench, capture: Capture, text: str, what: str = "") -> list[Figure]:
+    one, two = ONE + what, TWO + what
     by_jobs = {
-        name: ours("whole_path", capture, TALKERS, jobs=jobs) for name, jobs in ((ONE, 1), (TWO, 2))
+        name: ours("whole_path", capture, text, jobs=jobs) for name, jobs in ((one, 1), (two, 2))
     }
     turns = bench.in_turn(by_jobs)
-    ratio = time_ratio(capture, turns, ONE, TWO, FLOOR, GOAL, higher_is_better=True)
+    ratio = time_ratio(capture, turns, one, two, FLOOR, GOAL, higher_is_better=True)
     return [*speeds(capture, turns), ratio]

@@ -26,7 +26,7 @@ def ask(bench: Bench) -> list[Figure]:
 
 
 def _ask(bench: Bench, capture: Capture) -> list[Figure]:
-    sets = {what: _queries(what) for what in LIMITS}
+    sets = {what: queries_of(what) for what in LIMITS}
     contenders = {f"{what}, 20": _asked(capture, queries) for what, queries in sets.items()}
     contenders |= {f"{what}, 1": _asked(capture, queries[:1]) for what, queries in sets.items()}
     contenders["half each, 20 apart"] = _asked(capture, sets["half each"], share_groups=False)
@@ -46,7 +46,8 @@ def _asked(capture: Capture, queries: list[str], **settings: bool) -> Contender:
     return ours("whole_path", capture, ";\n".join(queries), clock=PROCESSOR, **settings)
 
 
-def _queries(what: str) -> list[str]:
+def queries_of(what: str) -> list[str]:
+    """Twenty, by what is asked of them (LIMITS)."""
     return [_query(number, what) for number in range(QUERIES)]
 
 
