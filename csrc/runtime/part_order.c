@@ -216,10 +216,11 @@ static bool begin_gathering(struct gs_part_order *order, const struct gs_batch *
     if (order->lengths == NULL)
         order->lengths = calloc(from->schema->column_count + 1, sizeof *order->lengths);
     uint32_t rows = gs_batch_rows(from->schema, order->batch_rows);
-    struct gs_batch *gathered = order->gathered = gs_batch_new(from->schema, rows);
-    if (order->lengths == NULL || gathered == NULL) return false;
+    struct gs_batch *gathered = order->lengths ? gs_batch_new(from->schema, rows) : NULL;
+    if (gathered == NULL) return false;
     gathered->object = from->object == NULL ? NULL : gs_shared_object_retain(from->object);
     gathered->is_partial = order->is_partial;
+    order->gathered = gathered;
     return true;
 }
 
