@@ -120,7 +120,7 @@ int gs_part_order_add(struct gs_part_order *order, uint32_t p, struct gs_batch *
     order->has_ended[p] |= batch->is_end;
     for (uint32_t k = 0; k < order->column_count; k++)
         part->bounds[k] = batch->punctuation.bounds[order->columns[k]];
-    if (batch->row_count == 0) return GS_OK;
+    if (batch->row_count == 0 && !batch->is_partial) return GS_OK;
     if (part->count == part->capacity && !grow(part))
         return gs_fail(error, GS_ERROR, "no memory for rows that wait for others");
     gs_hold_anyway(&order->holder, gs_batch_bytes(batch));
@@ -134,18 +134,23 @@ int gs_part_order_add(struct gs_part_order *order, uint32_t p, struct gs_batch *
 static gs_bound whole_value(const struct gs_batch *batch, uint32_t column, uint32_t row)
 {
     const struct gs_field *field = &batch->schema->fields[column];
+    if (batch->row_count == 0 && field->type == GS_ULLONG)
+        return (gs_bound)((uint64_t)batch->punctuation.bounds[column] ^ (UINT64_C(1) << 63));
     if (field->type != GS_ULLONG || gs_column_is_null(&batch->columns[column], row)) return 0;
     uint64_t value = ((const uint64_t *)batch->columns[column].values)[row];
     gs_bound ordered = (gs_bound)(value ^ (UINT64_C(1) << 63));
     return field->temporal < 0 ? -1 - ordered : ordered;
 }
 
+/* Of a batch without rows: the window that its bounds have come to (gs_operator_tell_partial). */
 static void window_of(const struct gs_part_order *order, const struct gs_batch *batch, uint32_t row,
                       gs_bound *window)
 {
     for (uint32_t k = 0; k < order->column_count; k++) {
-        window[k] = gs_row_bound(batch, order->columns[k], row);
-        window[order->column_count + k] = whole_value(batch, order->columns[k], row);
+        uint32_t column = order->columns[k];
+        window[k] = batch->row_count == 0 ? batch->punctuation.bounds[column]
+                                          : gs_row_bound(batch, column, row);
+        window[order->column_count + k] = whole_value(batch, column, row);
     }
 }
 
@@ -284,6 +289,10 @@ static int go_on(struct gs_part_order *order, struct gs_batch **batch)
         struct part *part = &order->parts[order->turn];
         while (part->count > 0 &&
                compare(order, batch_at(part, 0), part->row, order->window) == 0) {
+            if (batch_at(part, 0)->row_count == 0) {
+                gs_batch_release(pop(order, part)); /* what it says has been heard */
+                continue;
+            }
             int status = goes_whole(order, part) ? GS_AGAIN : gather(order, part);
             if (status == GS_ERROR) return status;
             if (status != GS_AGAIN) continue;

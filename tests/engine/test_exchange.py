@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -201,6 +202,42 @@ def test_windows_that_lack_groups_are_marked(capture: Path) -> None:
     assert counted.groups_refused > 0
     assert lacking
     assert not lacking & whole
+
+
+KEPT = ", ".join(f"sum(len + {at}) AS s{at}" for at in range(8))
+LACKING = {
+    "windows": f"SELECT tb, id, {KEPT} FROM IPV4 GROUP BY time AS tb, packet_id AS id",
+    "having": f"SELECT tb, id, {KEPT} FROM IPV4 GROUP BY time AS tb, packet_id AS id "
+    "HAVING max(len + id % 40) > 80",
+    "selection": f"DEFINE {{ query_name a; }} SELECT tb, id, {KEPT} FROM IPV4 "
+    "GROUP BY time AS tb, packet_id AS id; DEFINE { query_name b; } "
+    "SELECT a.tb / 3 AS t, a.id, a.s0 FROM a WHERE a.id % 40 < 3",
+    "sliding": f"SELECT window_end, id, {KEPT} FROM IPV4 [RANGE 4 s, SLIDE 2 s, WA time] "
+    "GROUP BY packet_id AS id",
+}
+"""Each group is a packet's: whatever is refused is a row less."""
+
+
+@pytest.mark.parametrize("jobs", [2, 3])
+@pytest.mark.parametrize("name", sorted(LACKING))
+def test_windows_of_which_a_part_has_nothing_are_marked_too(
+    name: str, jobs: int, capture: Path
+) -> None:
+    """Where it has refused all groups of one there is no row of its own that could say so."""
+    with _alone(LACKING[name], capture, Settings()) as alone:
+        whole = Counter(window for event in alone.batches() for window in _windows(event))
+    settings = Settings(jobs=jobs, memory_bytes=4 << 20 if name == "sliding" else 2 << 20, slots=16)
+    with _opened(LACKING[name], capture, settings, 3000) as session:
+        events = list(session.batches())
+    found = Counter(window for event in events for window in _windows(event))
+    marked = {window for e in events if e.batch.is_partial for window in _windows(e)}
+    lacking = {window for window, count in found.items() if count < whole[window]}
+    assert lacking
+    assert lacking <= marked
+
+
+def _windows(event: Event) -> list[tuple[str, bytes]]:
+    return [(event.query, line.split(b",")[0]) for line in _lines(event)]
 
 
 def _lines(event: Event) -> list[bytes]:
