@@ -21,13 +21,14 @@ struct gs_part_order {
     uint32_t *columns; /* in whose order the rows of each part are: each grows with the window */
     uint32_t column_count, batch_rows;
     uint32_t count;
-    struct gs_holder holder;   /* of what waits */
+    struct gs_holder holder;   /* of what waits, and is gathered */
     bool is_going;             /* a window is, */
     gs_bound *window;          /* this one, by its values of the columns, */
     bool is_partial;           /* of which groups were refused, */
     uint32_t turn;             /* and this part's rows are next */
     gs_bound *another;         /* room for one that is compared */
     struct gs_batch *gathered; /* rows of windows that are small, or NULL */
+    uint64_t gathered_bytes;   /* that are held for it */
     uint32_t *lengths;         /* of a row's strings; NULL as long as none has been gathered */
     bool has_ended[GS_PARTS_MAX];
     struct part parts[];
@@ -82,6 +83,23 @@ static struct gs_batch *pop(struct gs_part_order *order, struct part *part)
     return batch;
 }
 
+/* As it is now: its strings may have grown. */
+static void hold_gathered(struct gs_part_order *order)
+{
+    uint64_t bytes = order->gathered != NULL ? gs_batch_bytes(order->gathered) : 0;
+    gs_let_go(&order->holder, order->gathered_bytes);
+    gs_hold_anyway(&order->holder, bytes);
+    order->gathered_bytes = bytes;
+}
+
+static struct gs_batch *give_gathered(struct gs_part_order *order)
+{
+    struct gs_batch *gathered = order->gathered;
+    order->gathered = NULL;
+    hold_gathered(order);
+    return gathered;
+}
+
 void gs_part_order_free(struct gs_part_order *order)
 {
     if (order == NULL) return;
@@ -91,7 +109,7 @@ void gs_part_order_free(struct gs_part_order *order)
         free(order->parts[p].waiting);
         free(order->parts[p].bounds);
     }
-    gs_batch_release(order->gathered);
+    gs_batch_release(give_gathered(order));
     free(order->lengths);
     free(order->columns);
     free(order->window);
@@ -233,7 +251,6 @@ static bool begin_gathering(struct gs_part_order *order, const struct gs_batch *
 static int gather(struct gs_part_order *order, struct part *part)
 {
     struct gs_batch *from = batch_at(part, 0);
-    if (!begin_gathering(order, from)) return GS_ERROR;
     if (order->gathered->is_partial != order->is_partial) return GS_AGAIN;
     while (part->row < from->row_count && compare(order, from, part->row, order->window) == 0) {
         gs_batch_lengths(from, part->row, order->lengths);
@@ -245,19 +262,20 @@ static int gather(struct gs_part_order *order, struct part *part)
     return GS_OK;
 }
 
+static int gather_and_hold(struct gs_part_order *order, struct part *part)
+{
+    if (!begin_gathering(order, batch_at(part, 0))) return GS_ERROR;
+    int status = gather(order, part);
+    hold_gathered(order);
+    return status;
+}
+
 /* A batch of the window alone, that is worth going on as it is. */
 static bool goes_whole(const struct gs_part_order *order, const struct part *part)
 {
     const struct gs_batch *batch = batch_at(part, 0);
     return part->row == 0 && batch->row_count >= order->batch_rows / 2 &&
            compare(order, batch, batch->row_count - 1, order->window) == 0;
-}
-
-static struct gs_batch *give_gathered(struct gs_part_order *order)
-{
-    struct gs_batch *gathered = order->gathered;
-    order->gathered = NULL;
-    return gathered;
 }
 
 /* The same rows, of which nothing is promised: what a part has promised is not so of all. */
@@ -293,7 +311,7 @@ static int go_on(struct gs_part_order *order, struct gs_batch **batch)
                 gs_batch_release(pop(order, part)); /* what it says has been heard */
                 continue;
             }
-            int status = goes_whole(order, part) ? GS_AGAIN : gather(order, part);
+            int status = goes_whole(order, part) ? GS_AGAIN : gather_and_hold(order, part);
             if (status == GS_ERROR) return status;
             if (status != GS_AGAIN) continue;
             *batch = give(order, part);

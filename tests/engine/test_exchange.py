@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gigastream.engine import memory
 from gigastream.engine.batch import EngineError
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import OperatorStatistics
@@ -168,6 +169,22 @@ def test_a_window_for_each_packet_takes_no_memory_without_bound(
         counted = session.statistics()
     assert counted.operators[-1].groups_refused == 0
     assert counted.memory.peak_bytes < 32 << 20
+
+
+def test_rows_that_are_gathered_are_in_the_account(capture: Path) -> None:
+    """The room for all rows of a batch, when its first ones have come."""
+    text = "SELECT ts, srcIP, count(*) AS n FROM IPV4 GROUP BY timestamp/20000000 AS ts, srcIP"
+    settings = Settings(jobs=2, batch_rows=100_000, memory_bytes=48 << 20, disorder_bytes=3000)
+    with _opened(text, capture, settings, 8000) as session:
+        for _ in range(20):
+            for part, low in enumerate(session._lows):
+                assert low._engine.run(64, 0)  # as its thread does
+                for event in low._queries.taken():
+                    assert not list(session._orders["query"].add(part, event.batch))
+    held = memory.statistics(settings.memory_bytes).held_bytes
+    session._orders.clear()
+    held -= memory.statistics(settings.memory_bytes).held_bytes
+    assert held > 100_000 * (8 + 4 + 8)
 
 
 def test_a_batch_promises_nothing(capture: Path) -> None:
