@@ -171,6 +171,23 @@ def test_a_window_for_each_packet_takes_no_memory_without_bound(
     assert counted.memory.peak_bytes < 32 << 20
 
 
+def test_windows_leave_where_few_rows_cross(tmp_path: Path) -> None:
+    """Nobody waits for as many as are worth it: of this file they never come together."""
+    path = tmp_path / "few.pcap"
+    path.write_bytes(pcap([_packet(at, 10**6, at % 7) for at in range(20_000)]))
+    text = (
+        "SELECT timestamp, srcIP, count(*) AS n FROM IPV4 WHERE packet_id % 100 = 0 "
+        "GROUP BY timestamp, srcIP"
+    )
+    found = 0
+    with _opened(text, path, Settings(jobs=2, slack_ns=0), 8000) as session:
+        for _ in range(100):
+            for low in session._lows:
+                assert low._engine.run(64, 0)  # as its thread does; of 20,000 each reads 6,400
+                found += sum(event.batch.row_count for event in low._queries.taken())
+    assert 64 < found <= 128
+
+
 def test_rows_that_are_gathered_are_in_the_account(capture: Path) -> None:
     """The room for all rows of a batch, when its first ones have come."""
     text = "SELECT ts, srcIP, count(*) AS n FROM IPV4 GROUP BY timestamp/20000000 AS ts, srcIP"
