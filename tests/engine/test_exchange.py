@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -323,6 +324,34 @@ def test_who_fails_keeps_nobody_waiting(
         with pytest.raises(EngineError, match="no more of this"):
             list(session.batches())
     assert not _names()
+
+
+MANY = (
+    "SELECT tb, id, srcIP, sum(len) AS s FROM IPV4 GROUP BY time/20 AS tb, packet_id AS id, srcIP"
+)
+
+
+def test_a_stop_amid_many_groups(capture: Path) -> None:
+    """What is under way between threads arrives: they have read the file up to a packet."""
+    with _opened(MANY, capture, Settings(jobs=3, slack_ns=0, batch_rows=64), 3000) as session:
+        batches = session.batches()
+        events = [next(batches)]
+        session.stop()
+        events += batches
+        read = session.statistics().sources[0].read
+    with _alone(MANY, capture, Settings(packets_max=read, slack_ns=0)) as alone:
+        assert rows(events) == rows(alone.batches())
+
+
+def test_who_leaves_amid_many_groups_leaves_no_thread_behind(capture: Path) -> None:
+    settings = Settings(jobs=3, slack_ns=0, batch_rows=64, memory_bytes=24 << 20)
+    with _opened(MANY, capture, settings, 3000) as session:
+        next(session.batches())
+    assert not _names()
+    session._orders.clear()
+    del session  # and what is under way
+    gc.collect()
+    assert memory.statistics(settings.memory_bytes).held_bytes == 0
 
 
 def test_who_is_closed_before_it_has_begun(capture: Path) -> None:
