@@ -84,7 +84,7 @@ struct gs_batch {
     uint64_t missing;
     uint64_t still_missing; /* of what is sent behind it, until a batch says otherwise */
     struct gs_trace trace;
-    uint32_t references;
+    uint32_t references;          /* from here on each batch has its own, a view too */
     struct gs_batch *parent;      /* whose columns these are, where this is a view; else NULL */
     struct gs_schema *own_schema; /* freed with the batch, where no query set owns it; else NULL */
     struct gs_shared_object *object; /* with the schema, once it may outlive its query set */

@@ -102,13 +102,18 @@ struct gs_batch *gs_batch_new(const struct gs_schema *schema, uint32_t row_capac
     return NULL;
 }
 
+/* All but who has it: another thread may be giving up its reference. */
+static void copy_contents(struct gs_batch *to, const struct gs_batch *from)
+{
+    memcpy(to, from, offsetof(struct gs_batch, references));
+}
+
 struct gs_batch *gs_batch_view(struct gs_batch *parent, const struct gs_schema *schema)
 {
-    struct gs_batch *view = malloc(sizeof *view);
+    struct gs_batch *view = calloc(1, sizeof *view);
     if (view == NULL) return NULL;
-    *view = *parent;
+    copy_contents(view, parent);
     view->schema = schema;
-    view->object = NULL;
     view->references = 1;
     memset(&view->punctuation, 0, sizeof view->punctuation);
     view->punctuation.bounds = calloc(schema->column_count + 1, sizeof(gs_bound));
@@ -289,17 +294,13 @@ static bool strings_fit(struct gs_batch *batch, const struct gs_batch *from)
 static void describe(struct gs_batch *batch, const struct gs_batch *from)
 {
     const struct gs_batch own = *batch;
-    *batch = *from;
+    copy_contents(batch, from);
     batch->columns = own.columns;
     batch->punctuation.bounds = own.punctuation.bounds;
     memcpy(batch->punctuation.bounds, from->punctuation.bounds,
            batch->schema->column_count * sizeof(gs_bound));
     batch->row_count = own.row_count;
     batch->row_capacity = own.row_capacity;
-    batch->references = own.references;
-    batch->parent = NULL;
-    batch->own_schema = NULL;
-    batch->object = NULL;
 }
 
 struct gs_batch *gs_batch_filtered(const struct gs_batch *batch, gs_row_test *passes,

@@ -88,6 +88,7 @@ int gs_operator_open(struct gs_operator_state **result, const struct gs_node *no
     op->base.hash_key = settings->hash_key;
     op->holder.memory = settings->memory;
     op->failed = settings->failed;
+    op->is_part = settings->is_part;
     op->shows_heartbeats = &settings->outputs->shows_heartbeats;
     op->stream.maker = op;
     op->stream.ask = gs_operator_ask;
@@ -258,6 +259,13 @@ void gs_operator_pass(struct gs_operator_state *op, struct gs_batch *batch, uint
 void gs_operator_flush_output(struct gs_operator_state *op)
 {
     if (op->base.output->row_count > 0) gs_operator_send(op, NULL);
+}
+
+void gs_operator_tell_partial(struct gs_operator_state *op)
+{
+    gs_operator_flush_output(op);
+    if (!*op->failed) op->base.output->is_partial = true;
+    gs_operator_send(op, NULL);
 }
 
 void gs_operator_mark(struct gs_operator *base, bool is_partial)

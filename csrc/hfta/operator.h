@@ -26,6 +26,7 @@ struct gs_operator_settings {
     const uint64_t *hash_key;
     bool output_punctuation; /* outputs pass on batches without rows too */
     bool only_whole;         /* outputs leave out rows of windows that are cut */
+    bool is_part;            /* others have the rest of the groups (runtime/part_order.c) */
     struct gs_output_queue *outputs;
     struct gs_memory *memory;
     bool *failed;
@@ -86,6 +87,7 @@ struct gs_operator_state {
     uint32_t ended_ports;
     struct gs_missing missing;
     struct gs_cut cut;
+    bool is_part;                 /* as the settings have it */
     const bool *shows_heartbeats; /* the queue's */
     /* Of a heartbeat that is on its way through, and shown (received_ns is not 0). */
     int64_t received_ns, away_ns; /* when it came, and what consumers have taken since */
@@ -126,6 +128,9 @@ void gs_operator_send(struct gs_operator_state *op, const struct gs_batch *cause
 void gs_operator_pass(struct gs_operator_state *op, struct gs_batch *batch, uint32_t row_count);
 /* Rows gathered so far go on, whether the batch is full or not. */
 void gs_operator_flush_output(struct gs_operator_state *op);
+/* Of a part of the groups: some of the window that op->given has come to were refused. A batch
+ * without rows says so, since of that window there may be rows in the other parts alone. */
+void gs_operator_tell_partial(struct gs_operator_state *op);
 /* What generated code calls. */
 bool gs_operator_room(struct gs_operator *op, const uint32_t *string_lengths);
 void gs_operator_mark(struct gs_operator *op, bool is_partial);

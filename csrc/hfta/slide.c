@@ -107,7 +107,7 @@ static struct gs_window *lane_admit(void *owner, const gs_bound *values)
     struct gs_group_operator *op = owner;
     struct slide_state *state = owner;
     uint64_t bytes = gs_windows_bytes(&state->lanes, sizeof(struct lane));
-    if (!gs_groups_hold(op, bytes)) return NULL;
+    if (!gs_groups_hold_window(op, bytes)) return NULL;
     struct lane *lane = (struct lane *)gs_windows_add(&state->lanes, values, sizeof *lane);
     if (lane == NULL) {
         gs_let_go(&op->shared.op.holder, bytes);
@@ -174,8 +174,8 @@ static struct pane *pane_new(struct lane *lane, gs_bound id)
 {
     uint64_t bytes = gs_windows_bytes(&lane->panes, sizeof(struct pane));
     struct gs_groups groups;
-    if (!gs_groups_hold(lane->op, bytes)) return NULL;
-    if (gs_groups_open(lane->op, &groups, NULL)) {
+    if (!gs_groups_hold_window(lane->op, bytes)) return NULL;
+    if (gs_groups_begin(lane->op, &groups)) {
         struct pane *pane = (struct pane *)gs_windows_add(&lane->panes, &id, sizeof *pane);
         if (pane != NULL) {
             groups.is_partial = &pane->window.is_partial;
@@ -218,7 +218,7 @@ static struct gs_groups *find(struct gs_group_operator *op, const gs_bound *valu
     }
     struct gs_window *pane = gs_windows_meet(&lane->panes, values, pane_admit, lane);
     if (pane == NULL && lane->panes.count == 0 && lane->next == NULL) lane_free(lane);
-    return pane == NULL ? NULL : &((struct pane *)pane)->groups;
+    return pane == NULL ? NULL : gs_groups_begun(op, &((struct pane *)pane)->groups);
 }
 
 /* ---- a window leaves ---- */

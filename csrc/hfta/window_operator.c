@@ -92,11 +92,14 @@ bool gs_window_operator_step(struct gs_operator_state *state)
     if (window == NULL) return false;
     bool is_partial = window->is_partial;
     uint32_t budget = state->base.output->row_capacity;
+    bool is_told = is_partial && state->is_part;
+    if (is_told) gs_operator_tell_partial(state);
     state->cut.is_now = is_cut(op, window);
     for (; window != NULL && is_like(op, window, is_partial); window = due_window(op)) {
         state->base.output->is_partial = is_partial;
         if (!op->methods->leave(op, window, &budget)) break;
         window_close(op, window);
+        if (is_told) break; /* each by itself */
     }
     state->base.output->is_partial = is_partial;
     progress(op, NULL);

@@ -98,6 +98,7 @@ int gs_attached_open(struct gs_attached_set *set, struct gs_error *error)
                                                        .max_rows = s->max_rows,
                                                        .output_punctuation = s->output_punctuation,
                                                        .only_whole = s->only_whole,
+                                                       .is_part = s->exchange != NULL,
                                                        .hash_key = s->hash_key,
                                                        .host_map = s->host_map,
                                                        .host_context = s->host_context,

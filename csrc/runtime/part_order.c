@@ -21,13 +21,14 @@ struct gs_part_order {
     uint32_t *columns; /* in whose order the rows of each part are: each grows with the window */
     uint32_t column_count, batch_rows;
     uint32_t count;
-    struct gs_holder holder;   /* of what waits */
+    struct gs_holder holder;   /* of what waits, and is gathered */
     bool is_going;             /* a window is, */
     gs_bound *window;          /* this one, by its values of the columns, */
     bool is_partial;           /* of which groups were refused, */
     uint32_t turn;             /* and this part's rows are next */
     gs_bound *another;         /* room for one that is compared */
     struct gs_batch *gathered; /* rows of windows that are small, or NULL */
+    uint64_t gathered_bytes;   /* that are held for it */
     uint32_t *lengths;         /* of a row's strings; NULL as long as none has been gathered */
     bool has_ended[GS_PARTS_MAX];
     struct part parts[];
@@ -82,6 +83,23 @@ static struct gs_batch *pop(struct gs_part_order *order, struct part *part)
     return batch;
 }
 
+/* As it is now: its strings may have grown. */
+static void hold_gathered(struct gs_part_order *order)
+{
+    uint64_t bytes = order->gathered != NULL ? gs_batch_bytes(order->gathered) : 0;
+    gs_let_go(&order->holder, order->gathered_bytes);
+    gs_hold_anyway(&order->holder, bytes);
+    order->gathered_bytes = bytes;
+}
+
+static struct gs_batch *give_gathered(struct gs_part_order *order)
+{
+    struct gs_batch *gathered = order->gathered;
+    order->gathered = NULL;
+    hold_gathered(order);
+    return gathered;
+}
+
 void gs_part_order_free(struct gs_part_order *order)
 {
     if (order == NULL) return;
@@ -91,7 +109,7 @@ void gs_part_order_free(struct gs_part_order *order)
         free(order->parts[p].waiting);
         free(order->parts[p].bounds);
     }
-    gs_batch_release(order->gathered);
+    gs_batch_release(give_gathered(order));
     free(order->lengths);
     free(order->columns);
     free(order->window);
@@ -120,7 +138,7 @@ int gs_part_order_add(struct gs_part_order *order, uint32_t p, struct gs_batch *
     order->has_ended[p] |= batch->is_end;
     for (uint32_t k = 0; k < order->column_count; k++)
         part->bounds[k] = batch->punctuation.bounds[order->columns[k]];
-    if (batch->row_count == 0) return GS_OK;
+    if (batch->row_count == 0 && !batch->is_partial) return GS_OK;
     if (part->count == part->capacity && !grow(part))
         return gs_fail(error, GS_ERROR, "no memory for rows that wait for others");
     gs_hold_anyway(&order->holder, gs_batch_bytes(batch));
@@ -134,18 +152,23 @@ int gs_part_order_add(struct gs_part_order *order, uint32_t p, struct gs_batch *
 static gs_bound whole_value(const struct gs_batch *batch, uint32_t column, uint32_t row)
 {
     const struct gs_field *field = &batch->schema->fields[column];
+    if (batch->row_count == 0 && field->type == GS_ULLONG)
+        return (gs_bound)((uint64_t)batch->punctuation.bounds[column] ^ (UINT64_C(1) << 63));
     if (field->type != GS_ULLONG || gs_column_is_null(&batch->columns[column], row)) return 0;
     uint64_t value = ((const uint64_t *)batch->columns[column].values)[row];
     gs_bound ordered = (gs_bound)(value ^ (UINT64_C(1) << 63));
     return field->temporal < 0 ? -1 - ordered : ordered;
 }
 
+/* Of a batch without rows: the window that its bounds have come to (gs_operator_tell_partial). */
 static void window_of(const struct gs_part_order *order, const struct gs_batch *batch, uint32_t row,
                       gs_bound *window)
 {
     for (uint32_t k = 0; k < order->column_count; k++) {
-        window[k] = gs_row_bound(batch, order->columns[k], row);
-        window[order->column_count + k] = whole_value(batch, order->columns[k], row);
+        uint32_t column = order->columns[k];
+        window[k] = batch->row_count == 0 ? batch->punctuation.bounds[column]
+                                          : gs_row_bound(batch, column, row);
+        window[order->column_count + k] = whole_value(batch, column, row);
     }
 }
 
@@ -216,10 +239,11 @@ static bool begin_gathering(struct gs_part_order *order, const struct gs_batch *
     if (order->lengths == NULL)
         order->lengths = calloc(from->schema->column_count + 1, sizeof *order->lengths);
     uint32_t rows = gs_batch_rows(from->schema, order->batch_rows);
-    struct gs_batch *gathered = order->gathered = gs_batch_new(from->schema, rows);
-    if (order->lengths == NULL || gathered == NULL) return false;
+    struct gs_batch *gathered = order->lengths ? gs_batch_new(from->schema, rows) : NULL;
+    if (gathered == NULL) return false;
     gathered->object = from->object == NULL ? NULL : gs_shared_object_retain(from->object);
     gathered->is_partial = order->is_partial;
+    order->gathered = gathered;
     return true;
 }
 
@@ -227,7 +251,6 @@ static bool begin_gathering(struct gs_part_order *order, const struct gs_batch *
 static int gather(struct gs_part_order *order, struct part *part)
 {
     struct gs_batch *from = batch_at(part, 0);
-    if (!begin_gathering(order, from)) return GS_ERROR;
     if (order->gathered->is_partial != order->is_partial) return GS_AGAIN;
     while (part->row < from->row_count && compare(order, from, part->row, order->window) == 0) {
         gs_batch_lengths(from, part->row, order->lengths);
@@ -239,19 +262,20 @@ static int gather(struct gs_part_order *order, struct part *part)
     return GS_OK;
 }
 
+static int gather_and_hold(struct gs_part_order *order, struct part *part)
+{
+    if (!begin_gathering(order, batch_at(part, 0))) return GS_ERROR;
+    int status = gather(order, part);
+    hold_gathered(order);
+    return status;
+}
+
 /* A batch of the window alone, that is worth going on as it is. */
 static bool goes_whole(const struct gs_part_order *order, const struct part *part)
 {
     const struct gs_batch *batch = batch_at(part, 0);
     return part->row == 0 && batch->row_count >= order->batch_rows / 2 &&
            compare(order, batch, batch->row_count - 1, order->window) == 0;
-}
-
-static struct gs_batch *give_gathered(struct gs_part_order *order)
-{
-    struct gs_batch *gathered = order->gathered;
-    order->gathered = NULL;
-    return gathered;
 }
 
 /* The same rows, of which nothing is promised: what a part has promised is not so of all. */
@@ -283,7 +307,11 @@ static int go_on(struct gs_part_order *order, struct gs_batch **batch)
         struct part *part = &order->parts[order->turn];
         while (part->count > 0 &&
                compare(order, batch_at(part, 0), part->row, order->window) == 0) {
-            int status = goes_whole(order, part) ? GS_AGAIN : gather(order, part);
+            if (batch_at(part, 0)->row_count == 0) {
+                gs_batch_release(pop(order, part)); /* what it says has been heard */
+                continue;
+            }
+            int status = goes_whole(order, part) ? GS_AGAIN : gather_and_hold(order, part);
             if (status == GS_ERROR) return status;
             if (status != GS_AGAIN) continue;
             *batch = give(order, part);

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gigastream.engine import memory
 from gigastream.engine.batch import EngineError
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import OperatorStatistics
@@ -166,6 +169,39 @@ def test_a_window_for_each_packet_takes_no_memory_without_bound(
     assert counted.memory.peak_bytes < 32 << 20
 
 
+def test_windows_leave_where_few_rows_cross(tmp_path: Path) -> None:
+    """Nobody waits for as many as are worth it: of this file they never come together."""
+    path = tmp_path / "few.pcap"
+    path.write_bytes(pcap([_packet(at, 10**6, at % 7) for at in range(20_000)]))
+    text = (
+        "SELECT timestamp, srcIP, count(*) AS n FROM IPV4 WHERE packet_id % 100 = 0 "
+        "GROUP BY timestamp, srcIP"
+    )
+    found = 0
+    with _opened(text, path, Settings(jobs=2, slack_ns=0), 8000) as session:
+        for _ in range(100):
+            for low in session._lows:
+                assert low._engine.run(64, 0)  # as its thread does; of 20,000 each reads 6,400
+                found += sum(event.batch.row_count for event in low._queries.taken())
+    assert 64 < found <= 128
+
+
+def test_rows_that_are_gathered_are_in_the_account(capture: Path) -> None:
+    """The room for all rows of a batch, when its first ones have come."""
+    text = "SELECT ts, srcIP, count(*) AS n FROM IPV4 GROUP BY timestamp/20000000 AS ts, srcIP"
+    settings = Settings(jobs=2, batch_rows=100_000, memory_bytes=48 << 20, disorder_bytes=3000)
+    with _opened(text, capture, settings, 8000) as session:
+        for _ in range(20):
+            for part, low in enumerate(session._lows):
+                assert low._engine.run(64, 0)  # as its thread does
+                for event in low._queries.taken():
+                    assert not list(session._orders["query"].add(part, event.batch))
+    held = memory.statistics(settings.memory_bytes).held_bytes
+    session._orders.clear()
+    held -= memory.statistics(settings.memory_bytes).held_bytes
+    assert held > 100_000 * (8 + 4 + 8)
+
+
 def test_a_batch_promises_nothing(capture: Path) -> None:
     """What one part has promised another does not keep."""
     settings = Settings(jobs=3, batch_rows=16, disorder_bytes=3000)
@@ -198,6 +234,42 @@ def test_windows_that_lack_groups_are_marked(capture: Path) -> None:
     assert counted.groups_refused > 0
     assert lacking
     assert not lacking & whole
+
+
+KEPT = ", ".join(f"sum(len + {at}) AS s{at}" for at in range(8))
+LACKING = {
+    "windows": f"SELECT tb, id, {KEPT} FROM IPV4 GROUP BY time AS tb, packet_id AS id",
+    "having": f"SELECT tb, id, {KEPT} FROM IPV4 GROUP BY time AS tb, packet_id AS id "
+    "HAVING max(len + id % 40) > 80",
+    "selection": f"DEFINE {{ query_name a; }} SELECT tb, id, {KEPT} FROM IPV4 "
+    "GROUP BY time AS tb, packet_id AS id; DEFINE { query_name b; } "
+    "SELECT a.tb / 3 AS t, a.id, a.s0 FROM a WHERE a.id % 40 < 3",
+    "sliding": f"SELECT window_end, id, {KEPT} FROM IPV4 [RANGE 4 s, SLIDE 2 s, WA time] "
+    "GROUP BY packet_id AS id",
+}
+"""Each group is a packet's: whatever is refused is a row less."""
+
+
+@pytest.mark.parametrize("jobs", [2, 3])
+@pytest.mark.parametrize("name", sorted(LACKING))
+def test_windows_of_which_a_part_has_nothing_are_marked_too(
+    name: str, jobs: int, capture: Path
+) -> None:
+    """Where it has refused all groups of one there is no row of its own that could say so."""
+    with _alone(LACKING[name], capture, Settings()) as alone:
+        whole = Counter(window for event in alone.batches() for window in _windows(event))
+    settings = Settings(jobs=jobs, memory_bytes=4 << 20 if name == "sliding" else 2 << 20, slots=16)
+    with _opened(LACKING[name], capture, settings, 3000) as session:
+        events = list(session.batches())
+    found = Counter(window for event in events for window in _windows(event))
+    marked = {window for e in events if e.batch.is_partial for window in _windows(e)}
+    lacking = {window for window, count in found.items() if count < whole[window]}
+    assert lacking
+    assert lacking <= marked
+
+
+def _windows(event: Event) -> list[tuple[str, bytes]]:
+    return [(event.query, line.split(b",")[0]) for line in _lines(event)]
 
 
 def _lines(event: Event) -> list[bytes]:
@@ -249,6 +321,34 @@ def test_who_fails_keeps_nobody_waiting(
         with pytest.raises(EngineError, match="no more of this"):
             list(session.batches())
     assert not _names()
+
+
+MANY = (
+    "SELECT tb, id, srcIP, sum(len) AS s FROM IPV4 GROUP BY time/20 AS tb, packet_id AS id, srcIP"
+)
+
+
+def test_a_stop_amid_many_groups(capture: Path) -> None:
+    """What is under way between threads arrives: they have read the file up to a packet."""
+    with _opened(MANY, capture, Settings(jobs=3, slack_ns=0, batch_rows=64), 3000) as session:
+        batches = session.batches()
+        events = [next(batches)]
+        session.stop()
+        events += batches
+        read = session.statistics().sources[0].read
+    with _alone(MANY, capture, Settings(packets_max=read, slack_ns=0)) as alone:
+        assert rows(events) == rows(alone.batches())
+
+
+def test_who_leaves_amid_many_groups_leaves_no_thread_behind(capture: Path) -> None:
+    settings = Settings(jobs=3, slack_ns=0, batch_rows=64, memory_bytes=24 << 20)
+    with _opened(MANY, capture, settings, 3000) as session:
+        next(session.batches())
+    assert not _names()
+    session._orders.clear()
+    del session  # and what is under way
+    gc.collect()
+    assert memory.statistics(settings.memory_bytes).held_bytes == 0
 
 
 def test_who_is_closed_before_it_has_begun(capture: Path) -> None:

@@ -23,8 +23,9 @@ HERE, CSRC = Path(__file__).parent, ROOT / "csrc"
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-g", *SANITIZERS]
 INCLUDES = [f"-I{CSRC}", f"-I{CSRC / 'abi'}", f"-I{include_directory()}"]
+WARNED = [*FLAGS, "-Wall", "-Wextra", *INCLUDES]
 WRAPPED = (
-    *("malloc", "calloc", "realloc", "aligned_alloc", "strdup", "free"),
+    *("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "strdup", "free"),
     *("mmap", "munmap", "mremap"),
 )
 WRAP = "-Wl," + ",".join(f"--wrap={name}" for name in WRAPPED)
@@ -35,6 +36,8 @@ SOME = 200
 """Runs that the quick test makes: the first ones, and those evenly among the rest."""
 KEPT_PACKETS, KEPT_STEP = 30, 7
 """Of some 3,700 runs, which are short."""
+EXCHANGED_PACKETS, EXCHANGED_STEP = 60, 3
+"""Of some 2,900 runs, in each of which threads take other turns."""
 SLICES = 16
 FAILED = (4, 5)
 """GS_ERROR; GS_REFUSED where a source could not be opened."""
@@ -67,15 +70,28 @@ def _first_records(capture: bytes, count: int) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The engine, whose allocations can be made to fail."""
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The engine as one object, whose allocations can be made to fail."""
     if not runtime_libraries():
         pytest.skip("the compiler has no libasan")
-    built = tmp_path_factory.mktemp("engine") / "faults"
-    sources = map(str, [HERE / "faults.c", *sorted(CSRC.rglob("*.c"))])
-    options = [*FLAGS, "-Wall", "-Wextra", *INCLUDES, WRAP, "-rdynamic", "-o", str(built)]
-    subprocess.run(["gcc", *options, *sources, "-ldl", "-lm", "-lpthread"], check=True)
+    built = tmp_path_factory.mktemp("engine") / "engine.o"
+    sources = map(str, [HERE / "failing.c", *sorted(CSRC.rglob("*.c"))])
+    subprocess.run(["gcc", *WARNED, "-r", "-nostdlib", "-o", str(built), *sources], check=True)
     return built
+
+
+def _program(engine: Path, name: str, folder: Path) -> Path:
+    """What is run again and again."""
+    built = folder / name
+    options = [*WARNED, WRAP, "-rdynamic", "-o", str(built), str(HERE / f"{name}.c"), str(engine)]
+    subprocess.run(["gcc", *options, "-ldl", "-lm", "-lpthread"], check=True)
+    return built
+
+
+@pytest.fixture(scope="module")
+def program(engine: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Engines of one thread."""
+    return _program(engine, "faults", tmp_path_factory.mktemp("program"))
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +104,13 @@ def run(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
 def run_kept(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Of what keeps states, values and packets."""
     return _runs_of(program, "kept", tmp_path_factory.mktemp("kept"))
+
+
+@pytest.fixture(scope="module")
+def run_exchanging(engine: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Of two, then three threads that exchange rows."""
+    folder = tmp_path_factory.mktemp("exchanging")
+    return _runs_of(_program(engine, "exchanging", folder), "exchanging", folder)
 
 
 def _runs_of(program: Path, name: str, folder: Path) -> Run:
@@ -150,6 +173,14 @@ def test_some_allocations_fail(run: Run, mode: str) -> None:
 def test_what_is_kept_is_kept_or_counted(run_kept: Run, mode: str) -> None:
     """When a window is over no row is left that could be refused: nothing is lost by then."""
     _check(run_kept(mode, 1, KEPT_STEP, KEPT_PACKETS), _right(run_kept, KEPT_PACKETS))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", ["once", "from"])
+def test_threads_that_exchange_rows_end(run_exchanging: Run, mode: str) -> None:
+    """Whichever has no memory; batches that wait for others outlive the sets that made them."""
+    right = _right(run_exchanging, EXCHANGED_PACKETS)
+    _check(run_exchanging(mode, 1, EXCHANGED_STEP, EXCHANGED_PACKETS), right)
 
 
 @pytest.mark.slow
