@@ -34,6 +34,7 @@ struct gs_extents {
     bool is_begun, is_over;
     dev_t device; /* of the file */
     ino_t inode;
+    const struct gs_file_format *format;
     uint64_t offset; /* of the first record that was not walked over */
     struct gs_file_place place;
     struct gs_source_time time;
@@ -119,6 +120,7 @@ static int begin(struct gs_extents *extents, const struct gs_capture *capture,
     if (extents->is_begun) return GS_OK;
     GS_RETURN_IF_ERROR(copy_place(&extents->place, &capture->place, error));
     extents->is_begun = true;
+    extents->format = capture->format;
     extents->device = status->st_dev;
     extents->inode = status->st_ino;
     extents->offset = gs_byte_input_offset(&capture->input);
@@ -131,7 +133,7 @@ static int enter(struct gs_extents *extents, struct gs_capture *capture, const s
 {
     GS_RETURN_IF_ERROR(begin(extents, capture, status, error));
     if (extents->device != status->st_dev || extents->inode != status->st_ino ||
-        extents->readers == READERS_MAX)
+        extents->format != capture->format || extents->readers == READERS_MAX)
         return gs_fail(error, GS_ERROR, "was replaced while it was opened");
     capture->reader = extents->readers++;
     extents->at[capture->reader] = NOTHING;

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 MOST_BY_DEFAULT = 8
 LARGE_BYTES = 256 << 20
 """Of a capture: one thread takes a fifth of a second for it."""
+
+
+MEMORY_EACH_BYTES = 64 << 20
+"""Of the budget: what is read ahead of the slowest thread is held, and tables are several."""
 
 
 def add_jobs(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +61,7 @@ def jobs_of(
     if wanted is None:
         pays = not has_functions and _is_large(sources)
         pays = pays and _why_one(arguments, plan, sources, settings, is_elsewhere) is None
-        return _cores() if pays and _has_parts(plan, settings) else 1
+        return _cores(settings) if pays and _has_parts(plan, settings) else 1
     why = _why_one(arguments, plan, sources, settings, is_elsewhere) if wanted > 1 else None
     if why is None:
         return wanted
@@ -70,8 +75,13 @@ def _is_large(sources: Sequence[AnySource]) -> bool:
     return any(file.size >= LARGE_BYTES for file in files)
 
 
-def _cores() -> int:
-    return min(len(os.sched_getaffinity(0)), MOST_BY_DEFAULT)
+def _cores(settings: Settings) -> int:
+    """One, where memory is so little that threads might not have room for what one has."""
+    cores = min(len(os.sched_getaffinity(0)), MOST_BY_DEFAULT)
+    is_limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+    budget = settings.memory_bytes
+    is_little = budget is not None and budget < cores * MEMORY_EACH_BYTES
+    return 1 if is_limited or is_little else cores
 
 
 def _has_parts(plan: Plan, settings: Settings) -> bool:

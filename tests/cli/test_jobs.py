@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 from pathlib import Path
 
 import pytest
 from cli.command import gigastream
 
-from gigastream.cli.jobs import LARGE_BYTES, MOST_BY_DEFAULT, jobs_of
+from gigastream.cli.jobs import LARGE_BYTES, MEMORY_EACH_BYTES, MOST_BY_DEFAULT, jobs_of
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from tests.answers.engine import plan_of
@@ -73,7 +74,12 @@ def test_one_thread_where_more_may_not_pay(large: Path, monkeypatch: pytest.Monk
     assert _by_default(GREATEST, large) == 1
     assert _by_default(PACKETS, large) == 1
     assert _by_default(HOSTS, large, Settings(packets_max=9)) == 1
+    assert _by_default(HOSTS, large, Settings(memory_bytes=2 * MEMORY_EACH_BYTES)) == 2
+    assert _by_default(HOSTS, large, Settings(memory_bytes=2 * MEMORY_EACH_BYTES - 1)) == 1
     assert _by_default(HOSTS, large, has_functions=True) == 1
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1 << 30, 1 << 30))
+    assert _by_default(HOSTS, large) == 1
+    monkeypatch.undo()
     os.truncate(large, LARGE_BYTES - 1)
     assert _by_default(HOSTS, large) == 1
 

@@ -42,7 +42,16 @@ from tests.engine.odd_packets import cut_packets, jumping_packets, straggling_pa
 from tests.engine.pcapng_forms import pcapng_forms
 from tests.engine.test_threaded import rows
 from tests.strategies import frames as f
-from tests.strategies.files import MODIFIED, NANOSECONDS, Packet, pcap, pcap_record, pcapng
+from tests.strategies.files import (
+    MODIFIED,
+    NANOSECONDS,
+    Packet,
+    block,
+    pcap,
+    pcap_record,
+    pcapng,
+    section_header,
+)
 
 SHAPES = ((2, 300), (5, 9_000))
 """Of sessions: threads, and bytes of an extent; less than some records, and many."""
@@ -316,6 +325,18 @@ def test_a_file_that_becomes_another(long_capture: Path, tmp_path: Path) -> None
         assert first._engine.run(1, 0)
         path.rename(tmp_path / "before.pcap")
         path.write_bytes(long_capture.read_bytes())
+        with pytest.raises(SourceError, match="was replaced while it was opened"):
+            second._engine.run(1, 0)
+
+
+def test_a_file_that_is_overwritten_in_another_format(long_capture: Path, tmp_path: Path) -> None:
+    """No interface is known of it yet, which packets of the other have."""
+    path, whole = tmp_path / "one.pcap", long_capture.read_bytes()
+    path.write_bytes(section_header() + block(99, bytes(len(whole))))
+    with _divided(plan_of(PAIRS), path, Settings(jobs=2), 4096) as session:
+        first, second = session._lows
+        assert first._engine.run(1, 0)
+        path.write_bytes(whole)
         with pytest.raises(SourceError, match="was replaced while it was opened"):
             second._engine.run(1, 0)
 
