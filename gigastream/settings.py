@@ -92,7 +92,7 @@ class Settings:
     """Flush policy of every LFTA table."""
     slots: int | None = None
     """Slots of every LFTA table; a power of two is taken."""
-    burst: int = 64
+    burst: int = MAX_BURST_PACKETS
     """Packets that go through the low level together."""
     batch_rows: int | None = None
     """Rows of a batch between operators."""
