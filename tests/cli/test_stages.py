@@ -78,7 +78,7 @@ def test_packets_that_are_not_taken_as_frames_count_once(tmp_path: Path) -> None
     paths = [tmp_path / "dropped.pcap", tmp_path / "kept.pcap"]
     for path, packets in zip(paths, (dropped, kept), strict=True):
         path.write_bytes(pcap(packets))
-    costs, read = _costs(paths, Settings(filter="udp"))
+    costs, read = _costs(paths, Settings(filter="udp", burst=64))
     assert (costs.packets, read) == (1510, [10, 1500])
     assert costs.lfta_ns > 0
 
