@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
 MOST_BY_DEFAULT = 8
 LARGE_BYTES = 256 << 20
-"""Of a capture: one thread takes a fifth of a second for it."""
-
-
+"""Of a capture: one thread takes a tenth or two of a second for it."""
 MEMORY_EACH_BYTES = 64 << 20
 """Of the budget: what is read ahead of the slowest thread is held, and tables are several."""
 
