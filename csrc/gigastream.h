@@ -65,6 +65,13 @@ struct gs_attached_settings {
     void *host_context;
 };
 
+/* Who runs a node, where several sets run a plan together. */
+enum gs_place {
+    GS_PLACE_HERE = 0,
+    GS_PLACE_ELSEWHERE, /* it is not built */
+    GS_PLACE_PUSHED     /* elsewhere, and its batches are pushed: a set that stands alone */
+};
+
 /* What becomes of a run when a source has failed. */
 enum gs_on_failure {
     GS_ON_FAILURE_WAIT = 0, /* it is told */
@@ -280,6 +287,9 @@ int gs_attached_load(const char *object_path, const struct gs_attached_settings 
                      struct gs_attached_set **set, struct gs_error *error);
 /* Batches of this node are also put out (tests, `explain --follow`). Before it is attached. */
 int gs_attached_tap(struct gs_attached_set *set, uint32_t node, struct gs_error *error);
+/* Who runs this node, as long as nobody has said: this set. Before it is attached. */
+int gs_attached_place(struct gs_attached_set *set, uint32_t node, enum gs_place place,
+                      struct gs_error *error);
 /* Of a set that is to stand alone: an interface whose batches are pushed. It may have the name of
  * another: they are parts of one. */
 int gs_attached_add_interface(struct gs_attached_set *set, const char *name,
@@ -326,6 +336,9 @@ int gs_part_order_add(struct gs_part_order *order, uint32_t part, struct gs_batc
 /* The next rows that may go on, in batches without bounds; NULL: none may yet. */
 int gs_part_order_take(struct gs_part_order *order, struct gs_batch **batch,
                        struct gs_error *error);
+/* For each of its columns: no row that has not been taken is below. True: there is none any more.
+ */
+bool gs_part_order_bounds(const struct gs_part_order *order, int64_t *bounds);
 /* Where it is attached still, it is detached without an end. */
 void gs_attached_free(struct gs_attached_set *set);
 

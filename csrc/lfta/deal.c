@@ -29,9 +29,8 @@ int gs_deal_open(struct gs_lfta_state *lfta, const struct gs_lfta_settings *sett
     const struct gs_member *member = lfta->base.ops->member;
     if (settings->exchange == NULL) return GS_OK;
     if (member != NULL && member->owner != lfta->base.ops)
-        return GS_OK; /* its table is another's */
-    if (lfta->base.ops->take == NULL)
-        return gs_fail(error, GS_ERROR, "rows of an LFTA that cannot be dealt");
+        return GS_OK;                               /* its table is another's */
+    if (lfta->base.ops->take == NULL) return GS_OK; /* what it keeps of packets is all here */
     struct gs_dealing *dealing = lfta->dealing = calloc(1, sizeof *dealing);
     if (dealing == NULL) return gs_fail(error, GS_ERROR, "no memory for rows of other groups");
     uint32_t bytes = LANES_BYTES / (settings->table_count > 0 ? settings->table_count : 1);

@@ -53,15 +53,31 @@ static void tell_part(struct gs_attached_set *set, uint32_t to, int64_t high_ns,
     gs_parcel_send(set->settings.exchange, to, parcel);
 }
 
-void gs_attached_tell(struct gs_attached_set *set, uint32_t interface, int64_t high_ns,
-                      int64_t promise_ns, bool is_end)
+/* Else all of its rows are of packets that are read here: it has one group a window. */
+static bool is_dealt(const struct gs_lfta_state *lfta)
+{
+    return lfta->owner->dealing != NULL;
+}
+
+/* How many rows wait to be sent. */
+static uint64_t tell_lftas(struct gs_attached_set *set, int64_t high_ns, int64_t promise_ns,
+                           bool is_end)
 {
     uint64_t waiting = 0;
     for (uint32_t at = 0; at < set->graph.lfta_count; at++) {
-        if (set->graph.ports[at].interface != interface) continue;
-        gs_lfta_observe(&set->graph.lftas[at], high_ns, promise_ns);
-        waiting += gs_deal_waiting(&set->graph.lftas[at]);
+        struct gs_lfta_state *lfta = &set->graph.lftas[at];
+        if (is_dealt(lfta))
+            gs_lfta_observe(lfta, high_ns, promise_ns);
+        else
+            gs_lfta_advance(lfta, high_ns, promise_ns, GS_HEARTBEAT_NONE, is_end);
+        waiting += gs_deal_waiting(lfta);
     }
+    return waiting;
+}
+
+void gs_attached_tell(struct gs_attached_set *set, int64_t high_ns, int64_t promise_ns, bool is_end)
+{
+    uint64_t waiting = tell_lftas(set, high_ns, promise_ns, is_end);
     bool is_worth_it = waiting >= ROWS_WORTH_TELLING || ++set->progress->untold > TIMES_UNTOLD_MAX;
     if (!is_end && !is_worth_it) return;
     set->progress->untold = 0;
@@ -81,7 +97,10 @@ static void advance(struct gs_attached_set *set)
         if (progress->high_ns[part] < high_ns) high_ns = progress->high_ns[part];
         if (progress->promise_ns[part] < promise_ns) promise_ns = progress->promise_ns[part];
     }
-    gs_attached_advance(set, 0, high_ns, promise_ns, GS_HEARTBEAT_NONE, progress->running == 0);
+    for (uint32_t at = 0; at < set->graph.lfta_count; at++)
+        if (is_dealt(&set->graph.lftas[at]))
+            gs_lfta_advance(&set->graph.lftas[at], high_ns, promise_ns, GS_HEARTBEAT_NONE,
+                            progress->running == 0);
 }
 
 static void note_time(struct gs_attached_set *set, const struct gs_parcel *parcel)

@@ -8,8 +8,8 @@
 int gs_attached_open_exchange(struct gs_attached_set *set, struct gs_error *error);
 void gs_attached_close_exchange(struct gs_attached_set *set);
 /* H and W of its own packets: all parts are told, behind the rows of theirs. */
-void gs_attached_tell(struct gs_attached_set *set, uint32_t interface, int64_t high_ns,
-                      int64_t promise_ns, bool is_end);
+void gs_attached_tell(struct gs_attached_set *set, int64_t high_ns, int64_t promise_ns,
+                      bool is_end);
 /* What it was sent goes to its LFTAs. False: nothing was, or it exchanges nothing. */
 bool gs_attached_receive(struct gs_attached_set *set);
 /* Some of the others read packets yet, and may send it rows. */

@@ -28,17 +28,31 @@ int gs_attached_load(const char *object_path, const struct gs_attached_settings 
     GS_RETURN_IF_ERROR(gs_shared_object_open(object_path, &set->object, error));
     GS_RETURN_IF_ERROR(find_query_set(set, object_path, error));
     set->tapped = calloc(set->query_set->node_count + 1, sizeof *set->tapped);
+    set->places = calloc(set->query_set->node_count + 1, sizeof *set->places);
     set->columns = calloc(1, set->query_set->columns_size + 64);
     set->watchlists = calloc(set->query_set->watchlist_count + 1, sizeof *set->watchlists);
-    if (set->tapped != NULL && set->columns != NULL && set->watchlists != NULL) return GS_OK;
+    if (set->tapped && set->places && set->columns && set->watchlists) return GS_OK;
     return gs_fail(error, GS_ERROR, "no memory for the query set");
+}
+
+static int check_node(const struct gs_attached_set *set, uint32_t node, struct gs_error *error)
+{
+    if (node < set->query_set->node_count) return GS_OK;
+    return gs_fail(error, GS_ERROR, "there is no node %u", node);
 }
 
 int gs_attached_tap(struct gs_attached_set *set, uint32_t node, struct gs_error *error)
 {
-    if (node >= set->query_set->node_count)
-        return gs_fail(error, GS_ERROR, "there is no node %u", node);
+    GS_RETURN_IF_ERROR(check_node(set, node, error));
     set->tapped[node] = true;
+    return GS_OK;
+}
+
+int gs_attached_place(struct gs_attached_set *set, uint32_t node, enum gs_place place,
+                      struct gs_error *error)
+{
+    GS_RETURN_IF_ERROR(check_node(set, node, error));
+    set->places[node] = place;
     return GS_OK;
 }
 
@@ -107,6 +121,7 @@ int gs_attached_open(struct gs_attached_set *set, struct gs_error *error)
                                          .high_level_only = s->high_level_only,
                                          .low_taps = s->low_taps,
                                          .tapped = set->tapped,
+                                         .places = set->places,
                                          .ask = ask,
                                          .ask_context = set};
     if (set->graph.query_set != NULL)
@@ -148,6 +163,7 @@ void gs_attached_free(struct gs_attached_set *set)
     free(set->interfaces);
     free_watchlists(set);
     free(set->tapped);
+    free(set->places);
     free(set->columns);
     gs_shared_object_release(set->object);
     free(set);

@@ -15,7 +15,8 @@ struct gs_attached_set {
     struct gs_graph graph;
     char **interfaces; /* by the ordinals of the engine */
     uint32_t interface_count;
-    bool *tapped;                           /* by node */
+    bool *tapped;                           /* by node, */
+    enum gs_place *places;                  /* likewise */
     const struct gs_watchlist **watchlists; /* that it has been given, by number */
     void *columns;                          /* of the burst, generated code's */
     /* attached_views.c: a burst's packets as a view has them that opens tunnels or puts datagrams

@@ -155,8 +155,7 @@ static void advance(struct gs_engine *engine, uint32_t index, bool only_due)
         if (!gs_attached_is_running(set) || (only_due && !is_due(set, interface, index))) continue;
         gs_attached_miss(set, index, interface->missing_count > 0);
         if (set->settings.exchange != NULL)
-            gs_attached_tell(set, index, interface->high_ns, interface->promise_ns,
-                             interface->is_ended);
+            gs_attached_tell(set, interface->high_ns, interface->promise_ns, interface->is_ended);
         else
             gs_attached_advance(set, index, interface->high_ns, interface->promise_ns, heartbeat,
                                 interface->is_ended);

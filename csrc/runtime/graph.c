@@ -58,18 +58,39 @@ static bool has_table(const struct gs_lfta_ops *ops)
     return ops->member == NULL || ops->member->owner == ops;
 }
 
-static uint32_t count_ports(const struct gs_query_set *query_set, const char *const *interfaces,
-                            uint32_t interface_count,
-                            bool (*is_counted)(const struct gs_lfta_ops *))
+static uint32_t count_tables(const struct gs_query_set *query_set, const char *const *interfaces,
+                             uint32_t interface_count)
 {
     uint32_t count = 0;
     for (uint32_t n = 0; n < query_set->node_count; n++) {
         const struct gs_lfta_ops *ops = query_set->nodes[n].ops;
-        if (query_set->nodes[n].kind != GS_NODE_LFTA || (is_counted != NULL && !is_counted(ops)))
-            continue;
+        if (query_set->nodes[n].kind != GS_NODE_LFTA || !has_table(ops)) continue;
         for (uint32_t i = 0; i < interface_count; i++)
             count += is_bound_to(ops, interfaces[i]);
     }
+    return count;
+}
+
+/* Of a low node there is one for each interface that it reads. */
+static bool has_ports(const struct gs_node *node, enum gs_place place)
+{
+    return place == GS_PLACE_PUSHED || (place == GS_PLACE_HERE && node->kind == GS_NODE_LFTA);
+}
+
+/* What stands above LFTAs is of no interface: its batches come in by the first. */
+static bool has_port(const struct gs_node *node, const char *const *interfaces, uint32_t interface)
+{
+    return node->kind == GS_NODE_LFTA ? is_bound_to(node->ops, interfaces[interface])
+                                      : interface == 0;
+}
+
+static uint32_t count_ports(const struct gs_query_set *query_set, const char *const *interfaces,
+                            uint32_t interface_count, const enum gs_place *places)
+{
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < query_set->node_count; n++)
+        for (uint32_t i = 0; has_ports(&query_set->nodes[n], places[n]) && i < interface_count; i++)
+            count += has_port(&query_set->nodes[n], interfaces, i);
     return count;
 }
 
@@ -197,7 +218,7 @@ static int open_port(struct gs_graph *graph, uint32_t n, uint32_t interface,
     port->graph = graph;
     port->wanted.value = GS_BOUND_NONE;
     port->stream.maker = port;
-    port->stream.ask = ask_port;
+    if (node_at(graph, n)->kind == GS_NODE_LFTA) port->stream.ask = ask_port;
     if (settings->low_taps)
         GS_RETURN_IF_ERROR(open_output(&port->tap, graph, n, graph->query_set->node_count + at,
                                        &port->stream, settings, error));
@@ -215,7 +236,7 @@ static int open_ports(struct gs_graph *graph, uint32_t n, const char *const *int
 {
     uint32_t first = graph->port_count;
     for (uint32_t i = 0; i < interface_count; i++)
-        if (is_bound_to(node_at(graph, n)->ops, interfaces[i]))
+        if (has_port(node_at(graph, n), interfaces, i))
             GS_RETURN_IF_ERROR(open_port(graph, n, i, settings, error));
     if (settings->low_level_only && !settings->tapped[n]) return GS_OK;
     GS_RETURN_IF_ERROR(open_union(graph, n, graph->port_count - first, settings, error));
@@ -267,17 +288,17 @@ int gs_graph_open(struct gs_graph *graph, const struct gs_query_set *query_set,
     graph->ask_context = given->ask_context;
     graph->outputs.holder.memory = given->operators.memory;
     settings.operators.outputs = &graph->outputs;
-    settings.lfta.table_count *= count_ports(query_set, interfaces, interface_count, has_table);
+    settings.lfta.table_count *= count_tables(query_set, interfaces, interface_count);
     settings.operators.failed = settings.lfta.failed = &graph->failed;
     settings.operators.failure = &graph->failure;
     settings.lfta.shows_heartbeats = &graph->outputs.shows_heartbeats;
-    uint32_t port_count = count_ports(query_set, interfaces, interface_count, NULL);
+    uint32_t port_count = count_ports(query_set, interfaces, interface_count, settings.places);
     GS_RETURN_IF_ERROR(allocate(graph, port_count, error));
     GS_RETURN_IF_ERROR(make_handles(graph, error));
     for (uint32_t n = 0; n < query_set->node_count; n++) {
-        if (node_at(graph, n)->kind == GS_NODE_LFTA)
+        if (has_ports(node_at(graph, n), settings.places[n]))
             GS_RETURN_IF_ERROR(open_ports(graph, n, interfaces, interface_count, &settings, error));
-        else if (!settings.low_level_only)
+        else if (settings.places[n] == GS_PLACE_HERE && !settings.low_level_only)
             GS_RETURN_IF_ERROR(open_operator(graph, n, &settings, error));
         if (settings.tapped[n]) GS_RETURN_IF_ERROR(open_tap(graph, n, &settings, error));
     }

@@ -10,7 +10,8 @@
 #include "../lfta/lfta.h"
 #include "../stream/request.h"
 
-/* Where a low node's batches from one interface come in. */
+/* Where a low node's batches from one interface come in, or those of a node that is run elsewhere.
+ */
 struct gs_port {
     uint32_t node, interface;
     struct gs_stream stream;
@@ -44,10 +45,11 @@ struct gs_graph {
 struct gs_graph_settings {
     struct gs_lfta_settings lfta;
     struct gs_operator_settings operators;
-    bool low_level_only;  /* no union, no operator, but where a tap wants it */
-    bool high_level_only; /* no LFTA */
-    bool low_taps;        /* each LFTA's batches are put out, before the union */
-    const bool *tapped;   /* by node */
+    bool low_level_only;         /* no union, no operator, but where a tap wants it */
+    bool high_level_only;        /* no LFTA */
+    bool low_taps;               /* each LFTA's batches are put out, before the union */
+    const bool *tapped;          /* by node, */
+    const enum gs_place *places; /* likewise */
     void (*ask)(void *context, uint32_t interface, int64_t timestamp_ns);
     void *ask_context;
 };

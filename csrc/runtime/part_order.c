@@ -342,3 +342,34 @@ int gs_part_order_take(struct gs_part_order *order, struct gs_batch **batch, str
     if (have_ended(order)) *batch = give_gathered(order);
     return GS_OK;
 }
+
+/* ---- what may still come ---- */
+
+/* Whoever has a row that is beyond all bounds has not ended. */
+static gs_bound bound_of(const struct gs_batch *batch, uint32_t row, uint32_t column)
+{
+    gs_bound value = batch->row_count == 0 ? batch->punctuation.bounds[column]
+                                           : gs_row_bound(batch, column, row);
+    return value == GS_BOUND_END ? GS_BOUND_END - 1 : value;
+}
+
+/* Behind a row there are none that are below it in any column. */
+static gs_bound bound_of_part(const struct gs_part_order *order, uint32_t p, uint32_t k)
+{
+    const struct part *part = &order->parts[p];
+    if (part->count > 0) return bound_of(batch_at(part, 0), part->row, order->columns[k]);
+    return order->has_ended[p] ? GS_BOUND_END : part->bounds[k];
+}
+
+bool gs_part_order_bounds(const struct gs_part_order *order, int64_t *bounds)
+{
+    for (uint32_t k = 0; k < order->column_count; k++) {
+        bounds[k] = GS_BOUND_END;
+        if (order->gathered != NULL) bounds[k] = bound_of(order->gathered, 0, order->columns[k]);
+        for (uint32_t p = 0; p < order->count; p++) {
+            gs_bound bound = bound_of_part(order, p, k);
+            if (bound < bounds[k]) bounds[k] = bound;
+        }
+    }
+    return order->gathered == NULL && have_ended(order);
+}

@@ -15,6 +15,7 @@ from gigastream.engine.events import Event, Origin, interfaces, origins, ports, 
 from gigastream.engine.exchange import GroupShare
 from gigastream.engine.host_map import HostMap
 from gigastream.engine.opening import check_tables, compiled, default_slots, set_settings
+from gigastream.engine.places import ALL_HERE, Places
 from gigastream.engine.statistics import LftaStatistics, ListStatistics, OperatorStatistics
 from gigastream.engine.turns import Turn
 from gigastream.engine.watchlists import Watchlists
@@ -48,6 +49,7 @@ class AttachedSet:
         is_low_elsewhere: bool = False,
         only_whole: bool = False,
         is_brief: bool = False,
+        places: Places = ALL_HERE,
         turn: Turn | None = None,
     ) -> None:
         """Load a plan.
@@ -58,7 +60,7 @@ class AttachedSet:
         well; with `low_taps` every LFTA's batches do. `is_low_elsewhere`: nothing of the low level
         is compiled, which another process runs. `only_whole`: rows of windows that were running
         when it came, or went, are left out, and counted (cut_rows). `is_brief`: its sources are
-        small. `turn` has its number whenever it has its turn.
+        small. `places`: what is not run by it. `turn` has its number whenever it has its turn.
         """
         settings = settings or Settings()
         plan = plan if settings.share_groups else unshared(plan)
@@ -79,7 +81,9 @@ class AttachedSet:
         native.default_slot_count = default_slots(plan, interfaces * parts)
         native.set_count = parts
         native.low_taps, native.high_level_only = low_taps, high_level_only
-        self._host_map = HostMap(plan, is_asked=not settings.low_level_only)
+        all_nodes = range(len(plan.nodes))
+        elsewhere = all_nodes if settings.low_level_only else places.of_others
+        self._host_map = HostMap(plan, elsewhere)
         native.host_map, native.host_context = lib.gs_host_map, self._host_map.handle
         native.only_whole = only_whole
         if part is not None:
@@ -94,6 +98,7 @@ class AttachedSet:
         self._lists = Watchlists(plan.watchlists if has_packets else (), loaded[0])
         try:
             check(status, self._error)
+            self._place(places)
             self.tap(taps)
         except BaseException:
             self.close()
@@ -105,6 +110,13 @@ class AttachedSet:
         if self._native == ffi.NULL:
             raise EngineError("the query set is closed")
         return self._native
+
+    def _place(self, places: Places) -> None:
+        """Let others run what they are to run: before it is opened."""
+        given = ((lib.GS_PLACE_ELSEWHERE, places.elsewhere), (lib.GS_PLACE_PUSHED, places.pushed))
+        for place, nodes in given:
+            for node in nodes:
+                check(lib.gs_attached_place(self.native, node, place, self._error), self._error)
 
     def tap(self, nodes: Sequence[str]) -> None:
         """Let the streams of these nodes come out as well: before it is opened."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -26,14 +27,17 @@ if TYPE_CHECKING:
 class HostMap:
     """What the engine calls for the nodes of one query set."""
 
-    def __init__(self, plan: Plan, *, is_asked: bool) -> None:
-        """Nothing of a user's file is run yet; unless `is_asked` none is, and Arrow is not loaded.
+    def __init__(self, plan: Plan, elsewhere: Container[int]) -> None:
+        """Nothing of a user's file is run yet. Arrow is not loaded unless it will be.
 
-        So it is where the low level runs alone. Whose a file is, is looked at as whoever we are who
-        has read it. EngineError, UntrustedError.
+        `elsewhere` are the numbers of nodes that are not run here. Whose a file is, is looked at as
+        whoever we are who has read it. EngineError, UntrustedError.
         """
-        nodes = enumerate(plan.nodes if is_asked else ())
-        self._nodes = {index: node for index, node in nodes if node.host_calls}
+        self._nodes = {
+            index: node
+            for index, node in enumerate(plan.nodes)
+            if node.host_calls and index not in elsewhere
+        }
         self._calls: dict[int, list[BatchCall | RowsCall]] = {}
         self._functions: dict[int, list[BatchCall]] = {}
         self._problem: BaseException | None = None

@@ -28,6 +28,7 @@ class PartOrder:
         native = lib.gs_part_order_new(parts, given, count, batch_rows, account(memory_bytes))
         self._native: Any = ffi.gc(native, lib.gs_part_order_free)
         self._error = ffi.new("struct gs_error *")
+        self._count = count
         if native == ffi.NULL:
             raise EngineError("no memory for the order of several threads' windows")
 
@@ -41,3 +42,12 @@ class PartOrder:
             if found[0] == ffi.NULL:
                 return
             yield NativeBatch(found[0])
+
+    def bounds(self) -> tuple[list[int], bool]:
+        """For each of its columns: no row that is not taken is below; whether there is none more.
+
+        As NativeBatch has them: of a decreasing column the negative.
+        """
+        native = ffi.new("int64_t[]", self._count)
+        has_ended = lib.gs_part_order_bounds(self._native, native)
+        return ffi.unpack(native, self._count) if self._count else [], bool(has_ended)

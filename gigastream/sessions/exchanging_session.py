@@ -2,8 +2,9 @@
 """A capture file that several threads divide, each of which has part of the groups, too.
 
 Below the tables rows of packets go to whoever has their group (csrc/stream/exchange.h), so that no
-group is in two tables, and what completes them is divided as well: each thread runs the whole plan
-over its groups. Only windows are put in order behind them.
+group is in two tables, and what completes them is divided as well: each thread runs the plan over
+its groups, as far up as the answer is what the parts answer together (gigastream/plan/parts.py).
+Windows are put in order behind them, and what needs all groups is run once, above.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from collections.abc import Iterator, Sequence
 
 from gigastream.engine.events import Event
 from gigastream.engine.exchange import Exchange, GroupShare
-from gigastream.engine.opening import DEFAULT_BATCH_ROWS, random_key
-from gigastream.engine.part_order import PartOrder
+from gigastream.engine.opening import random_key
+from gigastream.engine.places import Places
 from gigastream.engine.statistics import OperatorStatistics, Statistics
-from gigastream.gsql.types import Order
 from gigastream.late_dataclass import replace
 from gigastream.plan import Plan
-from gigastream.plan.nodes import Node
+from gigastream.plan.parts import parts_of_plan
 from gigastream.records.source import AnySource
+from gigastream.sessions.above_parts import AboveParts, order_of
 from gigastream.sessions.divided_session import DividedSession
 from gigastream.sessions.session import Session
 from gigastream.sessions.shape import NO_OPTIONS, SessionOptions
@@ -29,22 +30,10 @@ from gigastream.sources.files import FileSource
 
 
 def exchanges_rows(plan: Plan, settings: Settings) -> bool:
-    """Whether each thread can have part of the groups; else one completes them all."""
+    """Whether each thread can complete part of the groups; else one completes them all."""
     if settings.output_punctuation or settings.deliver_every_burst:
         return False
-    return all(node.is_of_parts for node in plan.nodes) and _has_windows_in_order(plan)
-
-
-def _has_windows_in_order(plan: Plan) -> bool:
-    """Or one for all time."""
-    if not any(column.temporal.is_temporal for node in plan.low for column in node.schema.columns):
-        return True
-    return all(map(_ordered_columns, plan.outputs))
-
-
-def _ordered_columns(output: Node) -> list[int]:
-    """The columns in whose order a query's rows are."""
-    return [at for at, order in enumerate(output.order) if order is Order.ORDERED]
+    return parts_of_plan(plan).have_groups
 
 
 class ExchangingSession(DividedSession):
@@ -61,11 +50,7 @@ class ExchangingSession(DividedSession):
     ) -> None:
         """Open all, as a DividedSession."""
         self._exchange = Exchange(settings.jobs, settings.memory_bytes)
-        rows, memory = settings.batch_rows or DEFAULT_BATCH_ROWS, settings.memory_bytes
-        self._orders = {
-            output.name: PartOrder(settings.jobs, _ordered_columns(output), rows, memory)
-            for output in plan.outputs
-        }
+        self._parts = parts_of_plan(plan)
         key = settings.hash_key or random_key()  # whose a group is, is the same for all
         own = replace(settings, hash_key=key)
         super().__init__(plan, source, own, options, extent_bytes=extent_bytes)
@@ -79,13 +64,23 @@ class ExchangingSession(DividedSession):
         """The counters of all threads as those of one."""
         statistics = super().statistics()
         counted = [operator for part in self._counted for operator in part.operators]
-        return replace(statistics, operators=_summed(counted), have_parts=True)
+        found = {operator.name: operator for operator in (*_summed(counted), *statistics.operators)}
+        operators = tuple(found[name] for name in self._names if name in found)
+        return replace(statistics, operators=operators, have_parts=True)
 
     def _open_above(
         self, plan: Plan, names: Names, settings: Settings, options: SessionOptions
     ) -> None:
         assert not options.taps, "streams of nodes come out of each part"
         self._asks = False
+        self._names = [node.name for node in plan.nodes if not node.is_output]
+        below = (plan.nodes[at] for at in self._parts.below)
+        self._orders = {node.name: order_of(node, settings) for node in below if node.is_output}
+        self._above: AboveParts | None = None
+        if self._parts.above:
+            interface = names[0][0]
+            self._above = AboveParts(plan, self._parts, interface, settings, options.include)
+            self._highs.append(self._above.session)
 
     def _open_part(
         self,
@@ -97,13 +92,21 @@ class ExchangingSession(DividedSession):
     ) -> Session:
         own = replace(settings, output_punctuation=True)  # by which windows are put in order
         part = GroupShare(self._exchange, number)
-        return Session(plan, sources, own, replace(options, part=part))
+        taps = [plan.nodes[at].name for at in self._parts.crossing]
+        places = Places(elsewhere=self._parts.above)
+        return Session(plan, sources, own, replace(options, part=part, taps=taps, places=places))
 
     def _answered(self, handed: Handed) -> Iterator[Event]:
         part, turn = handed
         for event in turn:
-            ordered = self._orders[event.query].add(part, event.batch)
-            yield from (replace(event, batch=batch) for batch in ordered)
+            if event.query in self._orders:
+                ordered = self._orders[event.query].add(part, event.batch)
+                yield from (replace(event, batch=batch) for batch in ordered)
+            else:
+                assert self._above is not None, "what is no output is read above"
+                self._above.take(part, event)
+        if self._above is not None:
+            yield from self._above.session.batches()
 
 
 _SUMS = (

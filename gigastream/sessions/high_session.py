@@ -13,6 +13,7 @@ from gigastream.engine._native import ffi
 from gigastream.engine.attached_set import AttachedSet
 from gigastream.engine.batch import NativeBatch, lend_to_c
 from gigastream.engine.events import Event
+from gigastream.engine.places import ALL_HERE, Places
 from gigastream.engine.statistics import Statistics
 from gigastream.plan import Plan
 from gigastream.punctuation import JointBound
@@ -37,17 +38,19 @@ class HighSession(Closing):
         taps: Sequence[str] = (),
         include: Sequence[Path] = (),
         is_low_elsewhere: bool = False,
+        places: Places = ALL_HERE,
         is_compiled: Callable[[], None] = lambda: None,
     ) -> None:
         """Open a plan whose low nodes read these interfaces, here or, `is_low_elsewhere`, not.
 
+        `places`: what is not run by it; what is pushed instead is of the first interface.
         `is_compiled` is called when no program is run any more, and no file in Python yet.
 
         `taps` names nodes whose streams come out as well; with the setting low_level_only nothing
         else does: those of low nodes are the unions of their interfaces.
         """
         self._memory_bytes = settings.memory_bytes if settings is not None else None
-        self._columns = {node.name: len(node.schema.columns) for node in plan.low}
+        self._columns = {n.name: len(n.schema.columns) for n in plan.nodes if not n.is_output}
         with ExitStack() as opened:
             self._queries = opened.enter_context(
                 AttachedSet(
@@ -58,6 +61,7 @@ class HighSession(Closing):
                     taps=taps,
                     high_level_only=True,
                     is_low_elsewhere=is_low_elsewhere,
+                    places=places,
                 )
             )
             is_compiled()

@@ -67,6 +67,8 @@ class Session(Closing):
                     interfaces=interfaces,
                     parts=options.parts,
                     part=options.part,
+                    taps=options.taps,
+                    places=options.places,
                     low_taps=options.low_taps,
                     is_brief=are_small(sources),
                 )
@@ -75,7 +77,7 @@ class Session(Closing):
             self._open_links(snap_bytes(plan, bool(self._settings.filter)))
             if options.begins:
                 promises = options.links_are_open() if options.links_are_open is not None else {}
-                self.begin(promises, options.taps)
+                self.begin(promises)
             self._opened = opened.pop_all()
 
     def batches(self) -> Iterator[Event]:
@@ -156,7 +158,7 @@ class Session(Closing):
             if isinstance(source, LiveSource):
                 self._engine.add_link(source, snap)
 
-    def begin(self, promises: Mapping[str, int], taps: Sequence[str] = ()) -> None:
+    def begin(self, promises: Mapping[str, int]) -> None:
         """Open the files and get ready to read.
 
         `promises` says by interface what its packets are known not to be below (ns): earlier ones
@@ -164,7 +166,6 @@ class Session(Closing):
         """
         files = [source for source in self._sources if not isinstance(source, LiveSource)]
         self._engine.add_files(files, promises)
-        self._queries.tap(taps)
         self._engine.attach(self._queries)
         if any(isinstance(s, LiveSource) and s.settings.kernel_prefilter for s in self._sources):
             self._engine.set_prefilter(kernel_filter([self._plan]))

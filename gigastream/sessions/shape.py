@@ -3,8 +3,8 @@
 
 Seven of them run a plan: Session both levels, here; ThreadedSession the same over several rings;
 DividedSession the same over one file, by several threads; ExchangingSession too, where each of
-these has part of the groups; LowSession the low level alone, into a spool; SpoolSession the high
-level alone, out of one; and HighSession is that high level, into which others push.
+these completes part of the groups; LowSession the low level alone, into a spool; SpoolSession the
+high level alone, out of one; and HighSession is that high level, into which others push.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol, Self, TypeVar, runtime_checkable
 
 from gigastream.engine.exchange import GroupShare
+from gigastream.engine.places import ALL_HERE, Places
 from gigastream.engine.statistics import Statistics
 from gigastream.late_dataclass import dataclass
 from gigastream.sessions.limit import PacketLimit
@@ -77,6 +78,8 @@ class SessionOptions:
     """Sessions like it, each of which has part of the packets, and of the memory for tables."""
     part: GroupShare | None = None
     """Which of the groups it has, where they exchange rows."""
+    places: Places = ALL_HERE
+    """What of the plan others run."""
     limit: PacketLimit | None = None
     """Shared with other sessions, in the place of the setting packets_max."""
 

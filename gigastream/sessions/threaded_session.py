@@ -150,7 +150,7 @@ class ThreadedSession(Closing):
     ) -> Session:
         """Open what reads a part of the input, by a thread of its own."""
         low = replace(settings, low_level_only=True)
-        return Session(plan, sources, low, replace(options, low_taps=True))
+        return Session(plan, sources, low, replace(options, low_taps=True, taps=()))
 
     def _high_level(
         self, plan: Plan, names: Names, settings: Settings, options: SessionOptions

@@ -66,10 +66,13 @@ class PartialAggregate(LowNode):
         return any(e.type.is_wide for e in kept)
 
     @property
+    def has_many_groups(self) -> bool:
+        return any(not g.expression.temporal.is_temporal for g in self.groups)
+
+    @property
     def deals_rows(self) -> bool:
-        has_keys = any(not g.expression.temporal.is_temporal for g in self.groups)
         is_plain = self.filter is None and self.row_column is None
-        return has_keys and is_plain and not self.has_wide_rows
+        return self.has_many_groups and is_plain and not self.has_wide_rows
 
     @property
     def is_of_parts(self) -> bool:
