@@ -59,7 +59,7 @@ def jobs_of(
     if wanted is None:
         pays = not has_functions and _is_large(sources)
         pays = pays and _why_one(arguments, plan, sources, settings, is_elsewhere) is None
-        return _cores(settings) if pays and _have_parts(plan, settings) else 1
+        return _cores(settings) if pays and _is_sure_to_pay(plan, settings) else 1
     why = _why_one(arguments, plan, sources, settings, is_elsewhere) if wanted > 1 else None
     if why is None:
         return wanted
@@ -82,11 +82,11 @@ def _cores(settings: Settings) -> int:
     return 1 if is_limited or is_little else cores
 
 
-def _have_parts(plan: Plan, settings: Settings) -> bool:
-    """Else one completes the groups of all: where they are many it may take longer than alone."""
+def _is_sure_to_pay(plan: Plan, settings: Settings) -> bool:
+    """Where one completes the groups of all, and they are many, it may take longer than alone."""
     from gigastream.plan.parts import parts_of_plan
 
-    return not settings.output_punctuation and parts_of_plan(plan).have_all_groups
+    return not settings.output_punctuation and parts_of_plan(plan).is_light_above
 
 
 def _why_one(

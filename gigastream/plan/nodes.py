@@ -62,6 +62,8 @@ class Node:
     """Whether rows leave in the order in which they come, and at once."""
     holds_rows: ClassVar[bool] = True
     """Whether rows may wait in it for time to pass, or for others."""
+    is_light: ClassVar[bool] = False
+    """Whether a row costs little in it, beside what has made the row."""
     merges: ClassVar[bool] = False
     """Whether it puts the rows of its inputs in the order of a temporal column."""
     keeps_inputs_apart: ClassVar[bool] = False
@@ -101,6 +103,11 @@ class Node:
     @property
     def is_of_parts(self) -> bool:
         """Whether its answer is what it answers to each part of the groups below, together."""
+        return False
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether it puts out about one row a window, however many packets there are."""
         return False
 
     @property

@@ -25,8 +25,8 @@ class PlanParts:
     above: tuple[int, ...]
     have_groups: bool
     """Whether each part completes groups; else only low nodes are below."""
-    have_all_groups: bool
-    """Whether each part completes all of its groups, but those that are one a window."""
+    is_light_above: bool
+    """Whether what is above is little: no groups are made there but of what is a row a window."""
 
 
 def parts_of_plan(plan: Plan) -> PlanParts:
@@ -34,19 +34,23 @@ def parts_of_plan(plan: Plan) -> PlanParts:
     cut = _Cut(plan)
     numbers = range(len(plan.nodes))
     crossing = tuple(at for at in numbers if at in cut.below and cut.is_read_above(at))
-    low_crossing = {plan.nodes[at].name for at in crossing if plan.nodes[at].is_low}
     return PlanParts(
         below=tuple(at for at in numbers if at in cut.below),
         crossing=crossing,
         above=tuple(at for at in numbers if at not in cut.below),
         have_groups=any(not plan.nodes[at].is_low for at in cut.below),
-        have_all_groups=not any(n.has_many_groups and n.name in low_crossing for n in plan.low),
+        is_light_above=all(_is_light(plan.nodes[at]) for at in numbers if at not in cut.below),
     )
 
 
 def columns_in_order(node: Node) -> list[int]:
     """The columns in whose order a node's rows are."""
     return [at for at, order in enumerate(node.order) if order is Order.ORDERED]
+
+
+def _is_light(node: Node) -> bool:
+    """One thread has time for it beside several that fill tables."""
+    return node.is_light or all(child.has_few_rows for child in node.inputs)
 
 
 class _Cut:

@@ -19,6 +19,12 @@ from tests.answers.engine import plan_of
 DEMO = Path(__file__).parents[2] / "demo" / "demo.pcap"
 HOSTS = "SELECT tb, srcIP, count(*) AS n FROM IPV4 GROUP BY time/2 AS tb, srcIP"
 GREATEST = f"{HOSTS} ORDER BY count(*) DESC LIMIT 3"
+ONE_EACH = "SELECT tb, count(*) AS n FROM IPV4 GROUP BY time/2 AS tb"
+HIDDEN = "SELECT srcIP, count(*) AS n FROM IPV4 GROUP BY time/2 AS tb, srcIP"
+MOST = (
+    f"DEFINE {{ query_name a; visibility internal; }} {HOSTS}; DEFINE {{ query_name b; }} "
+    "SELECT tb, max(n) AS n FROM a GROUP BY tb"
+)
 PACKETS = "SELECT time, srcIP FROM IPV4"
 
 
@@ -36,8 +42,25 @@ def test_rows_and_account_are_those_of_one(tmp_path: Path) -> None:
 
 
 def test_who_has_no_parts_is_told(tmp_path: Path) -> None:
-    done = gigastream("run", "-e", GREATEST, "-r", DEMO, "-o", "csv", "-j", "2")
+    done = gigastream("run", "-e", HIDDEN, "-r", DEMO, "-o", "csv", "-j", "2")
     assert done.err.rstrip().endswith(" by 2 threads and one high level")
+
+
+@pytest.mark.parametrize("query", [GREATEST, MOST])
+def test_what_needs_all_groups_is_above_the_parts(query: str) -> None:
+    """The rows, in their order, and the account of every operator are those of one."""
+    asked = ("run", "-e", query, "-r", DEMO, "-o", "csv", "--stats", "text")
+    alone, divided = gigastream(*asked), gigastream(*asked, "-j", "2")
+    assert divided.out == alone.out
+    lines, told = alone.err.splitlines(), divided.err.splitlines()
+    assert told[-1].endswith(" by 2 threads, each with part of the groups")
+    assert _operators(told) == _operators(lines)
+    assert len(_operators(lines)) == 2
+
+
+def _operators(lines: list[str]) -> list[str]:
+    """Those of the high level."""
+    return [line for line in lines if " rows in, " in line]
 
 
 def _by_default(
@@ -65,13 +88,15 @@ def test_a_large_capture_has_all_cores(
     cores: int, large: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
-    assert _by_default(HOSTS, large) == min(cores, MOST_BY_DEFAULT)
+    for query in (HOSTS, GREATEST, ONE_EACH):
+        assert _by_default(query, large) == min(cores, MOST_BY_DEFAULT)
 
 
 def test_one_thread_where_more_may_not_pay(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     assert _by_default(HOSTS, DEMO) == 1
-    assert _by_default(GREATEST, large) == 1
+    assert _by_default(MOST, large) == 1
+    assert _by_default(HIDDEN, large) == 1
     assert _by_default(PACKETS, large) == 1
     assert _by_default(HOSTS, large, Settings(packets_max=9)) == 1
     assert _by_default(HOSTS, large, Settings(memory_bytes=2 * MEMORY_EACH_BYTES)) == 2

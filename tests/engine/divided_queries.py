@@ -39,3 +39,18 @@ TEXTS["shared"] = ";".join(
         "WHERE len > 40 AND ttl % 3 < 2 GROUP BY time/2 AS tb, srcIP",
     ]
 )
+TEXTS["cut"] = (
+    "DEFINE { query_name a; } SELECT tb, srcIP, destIP, count(*) AS n, sum(len) AS b FROM IPV4 "
+    "GROUP BY time AS tb, srcIP, destIP HAVING count(*) < 9; DEFINE { query_name b; } "
+    "SELECT tb, srcIP, count(*) AS k, max(n) AS m FROM a GROUP BY tb/3 AS tb, srcIP; "
+    "DEFINE { query_name c; } SELECT tb, len, count(*) AS n FROM PKT GROUP BY time/4 AS tb, len "
+    "ORDER BY count(*) DESC LIMIT 2; DEFINE { query_name d; } SELECT tb, srcIP AS host, n FROM a "
+    "WHERE b < 500; DEFINE { query_name e; } SELECT tb, destIP AS host, n FROM a WHERE b > 100; "
+    "DEFINE { query_name f; } SELECT tb, host, count(*) AS k, sum(n) AS n FROM d UNION e "
+    "GROUP BY tb/6 AS tb, host; DEFINE { query_name g; } SELECT tb, count(*) AS n FROM TCP "
+    "GROUP BY time/2 AS tb; DEFINE { query_name h; } SELECT srcIP, count(*) AS n FROM UDP "
+    "GROUP BY time AS tb, srcIP; DEFINE { query_name i; } SELECT window_end, protocol, "
+    "count(*) AS n FROM IPV4 [RANGE 6 s, SLIDE 2 s, WA time] GROUP BY protocol "
+    "ORDER BY count(*) DESC LIMIT 1; DEFINE { query_name j; } SELECT 0 - tb AS tb, max(k) AS k "
+    "FROM b GROUP BY 0 - tb AS tb"
+)

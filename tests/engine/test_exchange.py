@@ -61,9 +61,6 @@ def _alone(text: str, path: Path, settings: Settings) -> Session:
 
 APART = {
     "one group of all": "SELECT tb, count(*) AS n FROM IPV4 GROUP BY time AS tb",
-    "groups of groups": "DEFINE { query_name a; } " + PAIRS + "; DEFINE { query_name b; } "
-    "SELECT a.tb, max(a.n) AS m FROM a GROUP BY a.tb",
-    "the first of each window": PAIRS + " ORDER BY count(*) DESC LIMIT 3",
     "windows of two clocks": "SELECT tb, ts, srcIP, count(*) AS n FROM IPV4 "
     "GROUP BY time AS tb, timestamp AS ts, srcIP",
     "windows that are not shown": "SELECT srcIP, count(*) AS n FROM IPV4 "
@@ -73,7 +70,7 @@ APART = {
 
 
 def test_groups_that_are_parted() -> None:
-    for name in ("pairs", "parts", "shared"):
+    for name in ("pairs", "parts", "shared", "cut"):
         assert exchanges_rows(plan_of(TEXTS[name]), TWO)
     assert any(low.table_of for low in plan_of(TEXTS["shared"]).low)
     no_window = (
@@ -244,6 +241,11 @@ LACKING = {
     "selection": f"DEFINE {{ query_name a; }} SELECT tb, id, {KEPT} FROM IPV4 "
     "GROUP BY time AS tb, packet_id AS id; DEFINE { query_name b; } "
     "SELECT a.tb / 3 AS t, a.id, a.s0 FROM a WHERE a.id % 40 < 3",
+    "first": f"SELECT tb, id, {KEPT} FROM IPV4 GROUP BY time AS tb, packet_id AS id "
+    "ORDER BY id LIMIT 1000",
+    "groups": f"DEFINE {{ query_name a; visibility internal; }} SELECT tb, id, {KEPT} FROM IPV4 "
+    "GROUP BY time AS tb, packet_id AS id; DEFINE { query_name b; } "
+    "SELECT tb, id, max(s0) AS m FROM a GROUP BY tb/2 AS tb, id",
     "sliding": f"SELECT window_end, id, {KEPT} FROM IPV4 [RANGE 4 s, SLIDE 2 s, WA time] "
     "GROUP BY packet_id AS id",
 }
@@ -288,6 +290,25 @@ def test_records_of_which_not_all_are_kept_as_they_were_walked_over(tmp_path: Pa
         assert source.read == 90_000
         with _alone(text, path, Settings(disorder_bytes=settings.disorder_bytes)) as alone:
             assert answer == rows(alone.batches())
+
+
+def test_what_is_above_the_parts_holds_little(capture: Path) -> None:
+    """Windows leave it as they close below: it hears how far all parts are."""
+    text = (
+        "DEFINE { query_name a; visibility internal; } SELECT tb, srcIP, count(*) AS n FROM IPV4 "
+        "GROUP BY time AS tb, srcIP; DEFINE { query_name b; } SELECT tb, max(n) AS n FROM a "
+        "GROUP BY tb; DEFINE { query_name c; } SELECT tb, n, srcIP FROM a GROUP BY tb, n, srcIP "
+        "ORDER BY n DESC LIMIT 2"
+    )
+    settings = Settings(jobs=3, batch_rows=64, disorder_bytes=3000)
+    with _opened(text, capture, settings, 2000) as session:
+        seen = Counter(event.query for event in session.batches() for _ in _lines(event))
+        peaks = {o.name: o.peak_bytes for o in session.statistics().operators}
+        assert session._above is not None
+        (port, *_), streams = session._above.session.ports, session._above._streams
+    assert seen == {"b": 200, "c": 400}
+    assert port[0] in streams
+    assert peaks["b"] + peaks["c"] < 200_000
 
 
 def test_every_counter_of_an_operator_is_of_all_parts() -> None:

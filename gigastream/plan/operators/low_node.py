@@ -59,11 +59,6 @@ class LowNode(Node):
         return False
 
     @property
-    def has_many_groups(self) -> bool:
-        """Whether there may be more than one in a window, or rows."""
-        return True
-
-    @property
     def table_key(self) -> object:
         """Equal for two that may fill one table (share_groups); None: it must have its own."""
         return None

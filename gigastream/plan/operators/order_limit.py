@@ -23,6 +23,7 @@ class OrderLimit(ClauseNode):
     """ORDER BY … LIMIT for each closed window; the input's last columns are only sorted by."""
 
     title: ClassVar[str] = "order"
+    is_light: ClassVar[bool] = True
     sorts_in_order: ClassVar[bool] = True
 
     keys: tuple[tuple[int, bool], ...]

@@ -17,6 +17,7 @@ class Output(PassingNode):
     title: ClassVar[str] = "output"
     holds_rows: ClassVar[bool] = False
     is_output: ClassVar[bool] = True
+    is_light: ClassVar[bool] = True
 
     @property
     def undivided(self) -> str | None:

@@ -66,13 +66,13 @@ class PartialAggregate(LowNode):
         return any(e.type.is_wide for e in kept)
 
     @property
-    def has_many_groups(self) -> bool:
-        return any(not g.expression.temporal.is_temporal for g in self.groups)
+    def has_few_rows(self) -> bool:
+        return all(g.expression.temporal.is_temporal for g in self.groups)
 
     @property
     def deals_rows(self) -> bool:
         is_plain = self.filter is None and self.row_column is None
-        return self.has_many_groups and is_plain and not self.has_wide_rows
+        return not self.has_few_rows and is_plain and not self.has_wide_rows
 
     @property
     def is_of_parts(self) -> bool:

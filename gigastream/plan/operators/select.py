@@ -28,6 +28,7 @@ class Select(OneInputNode):
     """Selection high."""
 
     title: ClassVar[str] = "selection"
+    is_light: ClassVar[bool] = True
     passes_rows: ClassVar[bool] = True
     holds_rows: ClassVar[bool] = False
 

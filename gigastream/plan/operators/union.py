@@ -21,6 +21,7 @@ class Union(Node):
     """Rows of all inputs; the least of their bounds."""
 
     title: ClassVar[str] = "union"
+    is_light: ClassVar[bool] = True
     holds_rows: ClassVar[bool] = False
     keeps_inputs_apart: ClassVar[bool] = True
 
