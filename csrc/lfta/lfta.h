@@ -38,7 +38,7 @@ struct gs_table_growth {
     bool is_wanted;    /* nobody has said how many slots there are to be */
     uint64_t occupied; /* empty slots that a group has taken */
     uint64_t accepted_before, evicted_before, occupied_before;
-    double evicted_part;  /* of the accepted packets, before it grew; 0: it has not */
+    double entered_part;  /* groups for each accepted packet, before it grew; 0: it has not */
     bool may_shrink;      /* the query says so */
     uint64_t groups_most; /* at once, in the windows since it was last looked at for that */
     uint32_t windows;

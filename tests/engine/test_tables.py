@@ -86,6 +86,19 @@ def test_a_flood_grows_nothing(tmp_path: Path) -> None:
     assert table.held_bytes <= SMALL.memory_bytes // 8
 
 
+def test_growth_that_leaves_as_many_rows_is_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few hosts are met, and most come once: what is not pushed out leaves all the same."""
+    monkeypatch.setattr(opening, "DEFAULT_SLOTS", 4_096)
+    path = tmp_path / "most_come_once.pcap"
+    made = [packet(at / 500, at % 40 if at % 5 == 0 else 1_000 + at) for at in range(150_000)]
+    path.write_bytes(pcap(made, magic=NANOSECONDS))
+    _, (table,) = run(PAIRS, path, replace(SMALL, memory_bytes=64 * MIB))
+    assert table.accepted == 150_000
+    assert table.slots == 4 * 4_096
+
+
 def test_slots_that_a_query_asks_for_stay(tmp_path: Path) -> None:
     capture = written(tmp_path, 2_000, 30_000)
     text = f"DEFINE {{ query_name q; aggregate_slots 64; }} {PAIRS}"
