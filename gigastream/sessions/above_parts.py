@@ -44,7 +44,7 @@ class AboveParts:
         interfaces = [interface] * settings.jobs
         self.session = HighSession(plan, interfaces, settings, include=include, places=places)
         self._streams = {
-            node.name: _Stream(node, self.session, interface, settings)
+            node.name: _Crossing(node, self.session, interface, settings)
             for node in (plan.nodes[at] for at in made)
         }
         self._ports: dict[str, list[int]] = {}
@@ -60,7 +60,7 @@ class AboveParts:
             self.session.hand_over(self._ports[event.query][part], event.batch)
 
 
-class _Stream:
+class _Crossing:
     """Of a node below the cut: its windows in order, and how far it has come."""
 
     def __init__(self, node: Node, above: HighSession, interface: str, settings: Settings) -> None:
