@@ -14,8 +14,8 @@ from gigastream.engine.batch import EngineError, NativeBatch, check
 from gigastream.engine.events import Event, Origin, interfaces, origins, ports, take
 from gigastream.engine.exchange import GroupShare
 from gigastream.engine.host_map import HostMap
+from gigastream.engine.node_places import ALL_HERE, NodePlaces
 from gigastream.engine.opening import check_tables, compiled, default_slots, set_settings
-from gigastream.engine.places import ALL_HERE, Places
 from gigastream.engine.statistics import LftaStatistics, ListStatistics, OperatorStatistics
 from gigastream.engine.turns import Turn
 from gigastream.engine.watchlists import Watchlists
@@ -49,7 +49,7 @@ class AttachedSet:
         is_low_elsewhere: bool = False,
         only_whole: bool = False,
         is_brief: bool = False,
-        places: Places = ALL_HERE,
+        places: NodePlaces = ALL_HERE,
         turn: Turn | None = None,
     ) -> None:
         """Load a plan.
@@ -111,7 +111,7 @@ class AttachedSet:
             raise EngineError("the query set is closed")
         return self._native
 
-    def _place(self, places: Places) -> None:
+    def _place(self, places: NodePlaces) -> None:
         """Let others run what they are to run: before it is opened."""
         given = ((lib.GS_PLACE_ELSEWHERE, places.elsewhere), (lib.GS_PLACE_PUSHED, places.pushed))
         for place, nodes in given:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from gigastream.engine.batch import NativeBatch
 from gigastream.engine.events import Event
+from gigastream.engine.node_places import NodePlaces
 from gigastream.engine.opening import DEFAULT_BATCH_ROWS
 from gigastream.engine.part_order import PartOrder
-from gigastream.engine.places import Places
 from gigastream.plan import Plan
 from gigastream.plan.nodes import Node
 from gigastream.plan.parts import PlanParts, columns_in_order
@@ -40,7 +40,7 @@ class AboveParts:
         """Over one interface, which the setting `jobs` says how many divide."""
         made = [at for at in parts.crossing if not plan.nodes[at].is_low]
         elsewhere = [at for at in parts.below if at not in parts.crossing]
-        places = Places(elsewhere, made)
+        places = NodePlaces(elsewhere, made)
         interfaces = [interface] * settings.jobs
         self.session = HighSession(plan, interfaces, settings, include=include, places=places)
         self._streams = {

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 
 from gigastream.engine.events import Event
 from gigastream.engine.exchange import Exchange, GroupShare
+from gigastream.engine.node_places import NodePlaces
 from gigastream.engine.opening import random_key
-from gigastream.engine.places import Places
 from gigastream.engine.statistics import OperatorStatistics, Statistics
 from gigastream.late_dataclass import replace
 from gigastream.plan import Plan
@@ -93,7 +93,7 @@ class ExchangingSession(DividedSession):
         own = replace(settings, output_punctuation=True)  # by which windows are put in order
         part = GroupShare(self._exchange, number)
         taps = [plan.nodes[at].name for at in self._parts.crossing]
-        places = Places(elsewhere=self._parts.above)
+        places = NodePlaces(elsewhere=self._parts.above)
         return Session(plan, sources, own, replace(options, part=part, taps=taps, places=places))
 
     def _answered(self, handed: Handed) -> Iterator[Event]:

@@ -13,7 +13,7 @@ from gigastream.engine._native import ffi
 from gigastream.engine.attached_set import AttachedSet
 from gigastream.engine.batch import NativeBatch, lend_to_c
 from gigastream.engine.events import Event
-from gigastream.engine.places import ALL_HERE, Places
+from gigastream.engine.node_places import ALL_HERE, NodePlaces
 from gigastream.engine.statistics import Statistics
 from gigastream.plan import Plan
 from gigastream.punctuation import JointBound
@@ -38,7 +38,7 @@ class HighSession(Closing):
         taps: Sequence[str] = (),
         include: Sequence[Path] = (),
         is_low_elsewhere: bool = False,
-        places: Places = ALL_HERE,
+        places: NodePlaces = ALL_HERE,
         is_compiled: Callable[[], None] = lambda: None,
     ) -> None:
         """Open a plan whose low nodes read these interfaces, here or, `is_low_elsewhere`, not.

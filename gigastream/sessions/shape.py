@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol, Self, TypeVar, runtime_checkable
 
 from gigastream.engine.exchange import GroupShare
-from gigastream.engine.places import ALL_HERE, Places
+from gigastream.engine.node_places import ALL_HERE, NodePlaces
 from gigastream.engine.statistics import Statistics
 from gigastream.late_dataclass import dataclass
 from gigastream.sessions.limit import PacketLimit
@@ -78,7 +78,7 @@ class SessionOptions:
     """Sessions like it, each of which has part of the packets, and of the memory for tables."""
     part: GroupShare | None = None
     """Which of the groups it has, where they exchange rows."""
-    places: Places = ALL_HERE
+    places: NodePlaces = ALL_HERE
     """What of the plan others run."""
     limit: PacketLimit | None = None
     """Shared with other sessions, in the place of the setting packets_max."""

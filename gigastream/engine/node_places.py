@@ -9,7 +9,7 @@ from gigastream.late_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class NodePlaces:
     """By the numbers of the nodes in the plan."""
 
     elsewhere: Sequence[int] = ()
@@ -23,4 +23,4 @@ class Places:
         return frozenset((*self.elsewhere, *self.pushed))
 
 
-ALL_HERE = Places()
+ALL_HERE = NodePlaces()
