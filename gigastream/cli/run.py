@@ -269,11 +269,10 @@ def _answer(
     from gigastream.sessions.session import Session
     from gigastream.sessions.shape import SessionOptions
 
-    opened = outputs()
-    timed = TimedOutput(opened.rows) if arguments.stats == "stages" else None
     started = time.monotonic()
-
     with open_replay(plan, sources, settings, SessionOptions(include=include)) as session:
+        opened = outputs()  # whose files are emptied: what is wrong has been told by now
+        timed = TimedOutput(opened.rows) if arguments.stats == "stages" else None
         if timed is not None and isinstance(session, Session):  # jobs_of() saw to that
             opened = replace(opened, rows=timed)
             session.measure_stages()

@@ -175,6 +175,20 @@ def test_a_wrong_filter_is_told() -> None:
     assert "filter 'tcp prot 80'" in result.err
 
 
+@pytest.mark.parametrize(
+    "wrong", [("tcp pprt 3",), ("--memory", "1M", "--slots", "1000000"), ("--jobs", "x")], ids=str
+)
+def test_what_is_wrong_is_told_before_a_file_is_emptied(
+    wrong: tuple[str, ...], tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept.csv"
+    kept.write_text("rows of yesterday")
+    asked = ("run", "-e", QUERY, "-r", DEMO_CAPTURE)
+    done = gigastream(*asked, "-o", f"csv:{kept}", *wrong)
+    assert (done.code, kept.read_text()) == (2, "rows of yesterday")
+    assert gigastream(*asked, "-o", "csv", *wrong).out == b""
+
+
 def test_a_capture_without_r_is_told() -> None:
     result = gigastream("run", "-e", PACKETS, "-r", DEMO_CAPTURE, str(DEMO_CAPTURE))
     assert result.code == 2
