@@ -322,9 +322,9 @@ bool gs_attached_is_answered(const struct gs_attached_set *set);
  * NULL: none now. The caller releases it, before or after the set is freed. */
 struct gs_batch *gs_attached_take(struct gs_attached_set *set, uint32_t *node);
 /* What sets that have part of the groups each put out of one query, as one. Rows of each part are
- * in the order of these temporal columns, all of which grow with the window; of none: they are all
- * of one window. Batches have at most so many rows; what waits is counted in the account, or NULL.
- * NULL: no memory. */
+ * in the order of these temporal columns, all of which grow with the window and have no value that
+ * is beyond bounds; of none: they are all of one window. Batches have at most so many rows; what
+ * waits is counted in the account, or NULL. NULL: no memory. */
 struct gs_part_order *gs_part_order_new(uint32_t parts, const uint32_t *columns,
                                         uint32_t column_count, uint32_t batch_rows,
                                         struct gs_memory *memory);

@@ -188,6 +188,7 @@ void gs_operator_progress(struct gs_operator_state *op, const struct gs_batch *c
     bool grew = gs_operator_raise(op);
     if (*op->failed) return;
     op->base.output->is_end = is_end;
+    if (op->base.output->row_count == 0) op->base.output->is_partial = false; /* of none so far */
     if (grew || is_end || (cause != NULL && cause->is_heartbeat))
         gs_operator_send(op, cause);
     else

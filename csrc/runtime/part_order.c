@@ -37,7 +37,7 @@ struct gs_part_order {
 static bool allocate(struct gs_part_order *order, uint32_t parts, const uint32_t *columns,
                      uint32_t count)
 {
-    size_t bytes = (2 * (size_t)count + 1) * sizeof(gs_bound);
+    size_t bytes = ((size_t)count + 1) * sizeof(gs_bound);
     order->columns = calloc(count + 1, sizeof *columns);
     order->window = malloc(bytes);
     order->another = malloc(bytes);
@@ -148,19 +148,8 @@ int gs_part_order_add(struct gs_part_order *order, uint32_t p, struct gs_batch *
 
 /* ---- windows ---- */
 
-/* What tells apart values of 2^63 and more, which are alike to bounds, and has the same order. */
-static gs_bound whole_value(const struct gs_batch *batch, uint32_t column, uint32_t row)
-{
-    const struct gs_field *field = &batch->schema->fields[column];
-    if (batch->row_count == 0 && field->type == GS_ULLONG)
-        return (gs_bound)((uint64_t)batch->punctuation.bounds[column] ^ (UINT64_C(1) << 63));
-    if (field->type != GS_ULLONG || gs_column_is_null(&batch->columns[column], row)) return 0;
-    uint64_t value = ((const uint64_t *)batch->columns[column].values)[row];
-    gs_bound ordered = (gs_bound)(value ^ (UINT64_C(1) << 63));
-    return field->temporal < 0 ? -1 - ordered : ordered;
-}
-
-/* Of a batch without rows: the window that its bounds have come to (gs_operator_tell_partial). */
+/* Of a batch without rows: the window that its bounds have come to (gs_operator_tell_partial). They
+ * are its values (gigastream/plan/named_windows.py). */
 static void window_of(const struct gs_part_order *order, const struct gs_batch *batch, uint32_t row,
                       gs_bound *window)
 {
@@ -168,7 +157,6 @@ static void window_of(const struct gs_part_order *order, const struct gs_batch *
         uint32_t column = order->columns[k];
         window[k] = batch->row_count == 0 ? batch->punctuation.bounds[column]
                                           : gs_row_bound(batch, column, row);
-        window[order->column_count + k] = whole_value(batch, column, row);
     }
 }
 
@@ -177,7 +165,7 @@ static int compare(const struct gs_part_order *order, const struct gs_batch *bat
                    const gs_bound *window)
 {
     window_of(order, batch, row, order->another);
-    return gs_window_compare(order->another, window, 2 * order->column_count);
+    return gs_window_compare(order->another, window, order->column_count);
 }
 
 /* No row of the part is of it, or will be, but those that wait. */

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.gsql.expressions import Expression, FunctionCall, PythonCall, walk
 from gigastream.gsql.order.inference import Monotone
+from gigastream.gsql.order.ranges import Known, Range
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.types import Order, Schema
 from gigastream.late_dataclass import dataclass, replace
@@ -172,6 +173,10 @@ class Node:
         """For each column, the functions of base time that it is; `inputs` are the same of each."""
         return tuple(() for _ in self.schema.columns)
 
+    def exact_ranges(self, inputs: Sequence[Known]) -> tuple[Range | None, ...]:
+        """Of each column whose bounds are its values where those of a window are; else None."""
+        return (None,) * len(self.schema.columns)
+
     def awaited(self, inputs: Sequence[BaseTimes]) -> tuple[Awaited, ...]:
         """Times of which one must be passed before what it holds goes; none where it does not."""
         return ()
@@ -274,6 +279,10 @@ class PassingNode(OneInputNode):
     def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
         (columns,) = inputs
         return columns[: len(self.schema.columns)]
+
+    def exact_ranges(self, inputs: Sequence[Known]) -> tuple[Range | None, ...]:
+        (columns,) = inputs
+        return tuple(columns[: len(self.schema.columns)])
 
     def origins(self, column: int) -> Iterator[tuple[str, int]]:
         yield from self.input.origins(column)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from gigastream.gsql.types import Order
 from gigastream.late_dataclass import dataclass
+from gigastream.plan.named_windows import names_windows
 from gigastream.plan.nodes import Node
 from gigastream.plan.plan import Plan
 
@@ -64,6 +65,7 @@ class _Cut:
         for at, inputs in enumerate(self._inputs):
             for child in inputs:
                 self._readers[child].append(at)
+        self._names_windows = names_windows(plan.nodes)
         self.below = self._of_parts()
         self._lower()
 
@@ -105,8 +107,10 @@ class _Cut:
         return not (is_all_in_order and self._has_windows_in_order(at))
 
     def _has_windows_in_order(self, at: int) -> bool:
-        """Or one for all time."""
-        return bool(columns_in_order(self._nodes[at])) or not self._has_time(at)
+        """Which bounds name; or one for all time."""
+        if columns_in_order(self._nodes[at]):
+            return self._names_windows[at]
+        return not self._has_time(at)
 
     def _has_time(self, at: int) -> bool:
         """Whether its groups below are of windows."""

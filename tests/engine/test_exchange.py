@@ -6,7 +6,7 @@ from __future__ import annotations
 import gc
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from gigastream.engine.batch import EngineError
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import OperatorStatistics
 from gigastream.late_dataclass import fields
+from gigastream.plan.parts import parts_of_plan
+from gigastream.sessions.divided_session import DividedSession
 from gigastream.sessions.exchanging_session import _SUMS, ExchangingSession, exchanges_rows
 from gigastream.sessions.replay import open_divided
 from gigastream.sessions.session import Session
@@ -59,6 +61,8 @@ def _alone(text: str, path: Path, settings: Settings) -> Session:
 
 # ---- who exchanges ----
 
+KEPT = ", ".join(f"sum(len + {at}) AS s{at}" for at in range(8))
+
 APART = {
     "one group of all": "SELECT tb, count(*) AS n FROM IPV4 GROUP BY time AS tb",
     "windows of two clocks": "SELECT tb, ts, srcIP, count(*) AS n FROM IPV4 "
@@ -67,6 +71,58 @@ APART = {
     "GROUP BY time AS tb, srcIP",
     "texts": "SELECT tb, text(len) AS l, count(*) AS n FROM IPV4 GROUP BY time AS tb, text(len)",
 }
+
+
+SECONDS = "ULLONG(time) AS w"
+MINUTES = "time_bucket('1 min', timestamp) AS w"
+BEYOND = {
+    "a column": ("w + 9223372035154775708", SECONDS),
+    "one that falls": ("(9000000000000000000 - w) * 2", SECONDS),
+    "on the way": ("w * 8000000000 / 8000000000", SECONDS),
+    "nanoseconds": ("ULLONG(w) * 8 / 8", "time_bucket('1 s', timestamp) AS w"),
+}
+"""Of 2^63 and more, where bounds end: what is shown, and of which window."""
+WITHIN = {
+    "minutes": ("w", MINUTES),
+    "their ends": ("w + 60000000000", MINUTES),
+    "seconds of them": ("w / 1000000000", MINUTES),
+    "milliseconds": ("ULLONG(w) / 1000000", MINUTES),
+    "begins of hours": ("w * 3600", "time/3600 AS w"),
+    "nanoseconds": ("w", "time*1000000000 AS w"),
+    "nanoseconds of seconds": ("w * 1000000000", SECONDS),
+    "nanoseconds of minutes": ("ULLONG(w) * 60000000000", "timestamp/60000000000 AS w"),
+    "beyond below": ("w / 4", "ULLONG(timestamp) * 4 AS w"),
+    "what falls": ("10000000000 - w", SECONDS),
+}
+
+
+def _over(shown: str, window: str) -> str:
+    return f"SELECT {shown} AS x, id, {KEPT} FROM IPV4 GROUP BY {window}, packet_id AS id"
+
+
+def _selected(shown: str, window: str) -> str:
+    return (
+        f"DEFINE {{ query_name a; visibility internal; }} SELECT w, id, {KEPT} FROM IPV4 "
+        f"GROUP BY {window}, packet_id AS id; DEFINE {{ query_name b; }} "
+        f"SELECT {shown} AS x, id, s0 FROM a"
+    )
+
+
+@pytest.mark.parametrize("text_of", [_over, _selected])
+def test_windows_are_known_by_bounds_of_what_shows_them(
+    text_of: Callable[[str, str], str],
+) -> None:
+    """By which a part says that it lacks groups of one, whether it has rows of it or none."""
+    for shown in WITHIN.values():
+        assert _is_answered_by_parts(text_of(*shown)), shown
+    for shown in BEYOND.values():
+        assert not _is_answered_by_parts(text_of(*shown)), shown
+
+
+def _is_answered_by_parts(text: str) -> bool:
+    plan = plan_of(text)
+    below = parts_of_plan(plan).below
+    return all(at in below for at, node in enumerate(plan.nodes) if node.is_output)
 
 
 def test_groups_that_are_parted() -> None:
@@ -133,21 +189,6 @@ def test_every_column_that_grows_with_the_window_does(capture: Path) -> None:
     found = [[int(v) for v in line.split(b",")[:3]] for e in events for line in _lines(e)]
     assert [(h, -back, tb) for h, back, tb in found] == sorted((h, -b, tb) for h, b, tb in found)
     assert len({tb for _, _, tb in found}) == 200
-
-
-def test_values_that_no_bound_passes_have_an_order(capture: Path) -> None:
-    text = (
-        "SELECT w + 9223372035154775808 - 100 AS x, srcIP, count(*) AS n FROM IPV4 "
-        "GROUP BY ULLONG(time) AS w, srcIP"
-    )
-    settings = Settings(jobs=3, batch_rows=64, disorder_bytes=3000)
-    with _opened(text, capture, settings, 2000) as session:
-        events = list(session.batches())
-    found = [int(line.split(b",")[0]) for e in events for line in _lines(e)]
-    assert found == sorted(found)
-    assert found[0] < 1 << 63 < found[-1]
-    with _alone(text, capture, Settings(disorder_bytes=3000)) as alone:
-        assert rows(events) == rows(alone.batches())
 
 
 @pytest.mark.parametrize("slack_ns", [0, None])
@@ -233,7 +274,6 @@ def test_windows_that_lack_groups_are_marked(capture: Path) -> None:
     assert not lacking & whole
 
 
-KEPT = ", ".join(f"sum(len + {at}) AS s{at}" for at in range(8))
 LACKING = {
     "windows": f"SELECT tb, id, {KEPT} FROM IPV4 GROUP BY time AS tb, packet_id AS id",
     "having": f"SELECT tb, id, {KEPT} FROM IPV4 GROUP BY time AS tb, packet_id AS id "
@@ -246,6 +286,8 @@ LACKING = {
     "groups": f"DEFINE {{ query_name a; visibility internal; }} SELECT tb, id, {KEPT} FROM IPV4 "
     "GROUP BY time AS tb, packet_id AS id; DEFINE { query_name b; } "
     "SELECT tb, id, max(s0) AS m FROM a GROUP BY tb/2 AS tb, id",
+    "falling": f"SELECT 10000000000 - w AS x, id, {KEPT} FROM IPV4 "
+    "GROUP BY ULLONG(time) AS w, packet_id AS id",
     "sliding": f"SELECT window_end, id, {KEPT} FROM IPV4 [RANGE 4 s, SLIDE 2 s, WA time] "
     "GROUP BY packet_id AS id",
 }
@@ -258,16 +300,68 @@ def test_windows_of_which_a_part_has_nothing_are_marked_too(
     name: str, jobs: int, capture: Path
 ) -> None:
     """Where it has refused all groups of one there is no row of its own that could say so."""
-    with _alone(LACKING[name], capture, Settings()) as alone:
-        whole = Counter(window for event in alone.batches() for window in _windows(event))
     settings = Settings(jobs=jobs, memory_bytes=4 << 20 if name == "sliding" else 2 << 20, slots=16)
     with _opened(LACKING[name], capture, settings, 3000) as session:
-        events = list(session.batches())
+        _look_at_marks(session, LACKING[name], capture)
+
+
+@pytest.mark.parametrize("text_of", [_over, _selected])
+@pytest.mark.parametrize("name", sorted(BEYOND))
+def test_windows_beyond_bounds_are_marked_too(
+    name: str, text_of: Callable[[str, str], str], capture: Path
+) -> None:
+    """Above the parts, where all groups of one are, or where it is known by what comes in."""
+    text = text_of(*BEYOND[name])
+    settings = Settings(jobs=3, memory_bytes=3 << 19, slots=16)
+    source = FileSource("default", str(capture))
+    with open_divided(plan_of(text), source, settings, extent_bytes=3000) as session:
+        _look_at_marks(session, text, capture)
+
+
+def _look_at_marks(session: DividedSession, text: str, capture: Path) -> None:
+    """Windows of which one thread has more rows are marked, and no other rows of them are not."""
+    with _alone(text, capture, Settings()) as alone:
+        whole = Counter(window for event in alone.batches() for window in _windows(event))
+    events = list(session.batches())
     found = Counter(window for event in events for window in _windows(event))
     marked = {window for e in events if e.batch.is_partial for window in _windows(e)}
+    others = {window for e in events if not e.batch.is_partial for window in _windows(e)}
     lacking = {window for window, count in found.items() if count < whole[window]}
     assert lacking
     assert lacking <= marked
+    assert not marked & others
+
+
+def test_a_window_behind_one_that_lacks_groups_is_whole(tmp_path: Path) -> None:
+    """Bounds go on to it in a batch without rows where nothing is taken of that one."""
+    source = FileSource("default", str(_bursts(tmp_path)))
+    text = (
+        f"DEFINE {{ query_name a; }} SELECT tb, id, {KEPT} FROM IPV4 "
+        "GROUP BY time AS tb, packet_id AS id; DEFINE { query_name b; } "
+        "SELECT a.tb, a.id, a.s0 FROM a WHERE a.tb % 2 = 1"
+    )
+    settings = Settings(jobs=2, memory_bytes=2 << 20, slots=16, disorder_bytes=1000)
+    whole: set[tuple[str, bytes]] = set()
+    for _ in range(3):  # how many it meets is the threads' affair
+        with open_divided(plan_of(text), source, settings, extent_bytes=3000) as session:
+            events = list(session.batches())
+        marked = {window for e in events if e.batch.is_partial for window in _windows(e)}
+        found = Counter(window for e in events for window in _windows(e) if e.query == "b")
+        whole |= {window for window, count in found.items() if count == 3}
+        assert any(query == "a" for query, _ in marked)
+        assert not marked & {window for window, count in found.items() if count == 3}
+    assert whole
+
+
+def _bursts(folder: Path) -> Path:
+    """In every other second many packets, else three; behind both many of another protocol."""
+    path, packets, others = folder / "bursts.pcap", [], f.ethernet(f.ETHERTYPE_ARP, bytes(46))
+    for second in range(20):
+        count = 3 if second % 2 else 4000
+        packets += [_packet(1000 * second + at // 8, 10**6, 7) for at in range(count)]
+        packets += [Packet(START_NS + (1000 * second + 900) * 10**6, others)] * 900
+    path.write_bytes(pcap(packets))
+    return path
 
 
 def _windows(event: Event) -> list[tuple[str, bytes]]:

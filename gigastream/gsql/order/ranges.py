@@ -9,19 +9,29 @@ type: `len * 8` cannot, `sum(len) * 8` can. Operations whose result leaves their
 from __future__ import annotations
 
 import operator as operators
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 
-from gigastream.gsql.expressions import Case, Cast, Constant, Expression, Operation
+from gigastream.gsql.expressions import (
+    Case,
+    Cast,
+    ColumnRef,
+    Constant,
+    Expression,
+    GroupRef,
+    Operation,
+)
 from gigastream.gsql.order.bounds import divided
 from gigastream.gsql.types import Type
 
 Range = tuple[int, int]
+Known = Sequence[Range | None]
+"""What is known of columns or group variables, by their index; nothing of those that lack."""
 
 
-def range_of(expression: Expression) -> Range:
+def range_of(expression: Expression, known: Known = ()) -> Range:
     """The least and greatest value of an expression of an integer type, timestamp, IP or bool."""
-    return _within(_unlimited(expression), limits_of(expression.type))
+    return within(_unlimited(expression, known), limits_of(expression.type))
 
 
 def fits(values: Range, type_: Type) -> bool:
@@ -54,25 +64,28 @@ def size_of(expression: Expression) -> float:
     return inf
 
 
-def _unlimited(expression: Expression) -> Range:
+def _unlimited(expression: Expression, known: Known) -> Range:
     if isinstance(expression, Constant) and expression.value is not None:
         return int(expression.value), int(expression.value)
+    if isinstance(expression, ColumnRef | GroupRef) and expression.index < len(known):
+        return known[expression.index] or limits_of(expression.type)
     if isinstance(expression, Cast) and _is_whole(expression.operand.type):
-        return range_of(expression.operand)
+        return range_of(expression.operand, known)
     if isinstance(expression, Case):
-        return _of_case(expression)
+        return _of_case(expression, known)
     if isinstance(expression, Operation) and len(expression.operands) == 2:
         left, right = expression.operands
         if _is_whole(left.type) and _is_whole(right.type):
-            found = result_range(expression.operator, range_of(left), range_of(right))
+            ranges = range_of(left, known), range_of(right, known)
+            found = result_range(expression.operator, *ranges)
             return limits_of(expression.type) if found is None else found
     return limits_of(expression.type)
 
 
-def _of_case(case: Case) -> Range:
+def _of_case(case: Case, known: Known) -> Range:
     values = [value for _, value in case.branches]
     values.append(case.otherwise)
-    ranges = [range_of(value) for value in values if not _is_null(value)]
+    ranges = [range_of(value, known) for value in values if not _is_null(value)]
     if not ranges:
         return limits_of(case.type)
     return min(low for low, _ in ranges), max(high for _, high in ranges)
@@ -86,7 +99,8 @@ def _is_whole(type_: Type) -> bool:
     return type_.is_integer or type_ in (Type.TIMESTAMP, Type.IP, Type.BOOL)
 
 
-def _within(values: Range, limits: Range) -> Range:
+def within(values: Range, limits: Range) -> Range:
+    """What of the first lies in the second; all of this where nothing does."""
     low, high = max(values[0], limits[0]), min(values[1], limits[1])
     return (low, high) if low <= high else limits
 

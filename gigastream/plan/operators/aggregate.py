@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from gigastream.gsql.expressions import AggregateRef, Expression, FunctionCall, walk
+from gigastream.gsql.order.exact import exact_range, window_range
 from gigastream.gsql.order.inference import Monotone, monotone
+from gigastream.gsql.order.ranges import Known, Range
 from gigastream.gsql.queries import CheckedQuery, GroupVariable, OutputColumn
 from gigastream.gsql.types import Order, Schema, Type
 from gigastream.late_dataclass import dataclass, field, replace
@@ -109,6 +111,14 @@ class Aggregate(OneInputNode):
     def group_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
         """The group variables as functions of base time, of the input's columns."""
         return through((monotone(group.expression) for group in self.groups), inputs)
+
+    def exact_ranges(self, inputs: Sequence[Known]) -> tuple[Range | None, ...]:
+        groups = self.group_ranges(inputs)
+        return tuple(exact_range(e, groups) for e in self.column_expressions)
+
+    def group_ranges(self, inputs: Sequence[Known]) -> tuple[Range | None, ...]:
+        (columns,) = inputs
+        return tuple(window_range(group.expression, columns) for group in self.groups)
 
     def awaited(self, inputs: Sequence[BaseTimes]) -> tuple[Awaited, ...]:
         times = self.group_times(inputs)

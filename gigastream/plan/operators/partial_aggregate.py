@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from gigastream.gsql.expressions import Expression
+from gigastream.gsql.order.exact import window_range
 from gigastream.gsql.order.inference import Monotone
+from gigastream.gsql.order.ranges import Known, Range
 from gigastream.gsql.queries import GroupVariable
 from gigastream.gsql.types import Type
 from gigastream.late_dataclass import dataclass
@@ -97,6 +99,10 @@ class PartialAggregate(LowNode):
     @property
     def bounded(self) -> tuple[Expression, ...]:
         return tuple(group.expression for group in self.groups)
+
+    def exact_ranges(self, inputs: Sequence[Known]) -> tuple[Range | None, ...]:
+        groups = tuple(window_range(group.expression) for group in self.groups)
+        return groups + (None,) * (len(self.schema.columns) - len(groups))
 
     @property
     def row_column(self) -> int | None:

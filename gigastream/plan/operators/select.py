@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from gigastream.gsql.expressions import ColumnRef, Expression
+from gigastream.gsql.order.exact import exact_range
 from gigastream.gsql.order.inference import Monotone, monotone
+from gigastream.gsql.order.ranges import Known, Range
 from gigastream.gsql.queries import CheckedQuery, OutputColumn
 from gigastream.gsql.types import Order
 from gigastream.late_dataclass import dataclass, field, replace
@@ -59,6 +61,10 @@ class Select(OneInputNode):
 
     def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
         return through(self.bounds, inputs)
+
+    def exact_ranges(self, inputs: Sequence[Known]) -> tuple[Range | None, ...]:
+        (columns,) = inputs
+        return tuple(exact_range(e, columns) for e in self.column_expressions)
 
     @property
     def column_expressions(self) -> tuple[Expression, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from gigastream.gsql.expressions import Constant, Expression, Operation
 from gigastream.gsql.order.inference import monotone
+from gigastream.gsql.order.ranges import Known, Range, limits_of
 from gigastream.gsql.queries import GroupVariable
 from gigastream.gsql.types import Temporal, Type
 from gigastream.late_dataclass import dataclass, replace
@@ -46,6 +47,11 @@ class Slide(Aggregate):
 
     def group_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
         return through((monotone(group.expression) for group in self.window_groups), inputs)
+
+    def group_ranges(self, inputs: Sequence[Known]) -> tuple[Range | None, ...]:
+        """A window may be as far behind its first pane as it is long."""
+        _, *others = Aggregate.group_ranges(self, inputs)
+        return (limits_of(self.groups[0].expression.type), *others)
 
     def details(self, plan: Plan) -> Iterator[Detail]:
         yield from Aggregate.details(self, plan)
