@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 
-from tests.answers.pools import FAMILIES, check_once, pool
+from tests.answers.pools import FAMILIES, check_divided, check_once, pool
 
 CAPTURES = 3
 
@@ -34,6 +34,7 @@ def _check(family: str, seed: int, told: Connection) -> None:
         for _ in range(CAPTURES):
             try:
                 check_once(family, queries, chance, Path(folder))
+                check_divided(family, queries, chance, Path(folder))
                 told.send("")
             except Exception:  # whatever is wrong is a difference
                 told.send(traceback.format_exc())

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from tests.answers.engine import Given
 from tests.answers.reference.queries import Answer
+from tests.oracle.query import Decoded
 from tests.oracle.rows import difference
 
 
@@ -21,3 +22,11 @@ def assert_same_answers(expected: Mapping[str, Answer], given: Given, *context: 
     }
     text = "\n".join(f"{name}:\n{problem}" for name, problem in problems.items())
     assert not problems, "\n".join([text, *map(str, context)])
+
+
+def assert_same_account(decoded: Decoded, given: Given) -> None:
+    """Raise AssertionError where packets of the one source are not counted as by the oracle."""
+    expected, (counts,) = decoded.accounting, given.statistics.sources
+    assert (counts.read, counts.undecodable) == (expected.read, expected.undecodable)
+    assert (counts.late, counts.decoded) == (expected.late, expected.decoded)
+    assert (counts.damage is None) == (decoded.capture.damage is None), counts.damage

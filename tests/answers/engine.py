@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gigastream.engine.statistics import Statistics
+from gigastream.gsql.queries import CheckedQuery
 from gigastream.gsql.source import SourceFile
 from gigastream.plan import Plan, plan_queries
 from gigastream.query_texts import QueryTexts, check_texts
@@ -17,6 +18,7 @@ from gigastream.sessions.session import Session
 from gigastream.sessions.shape import SessionOptions
 from gigastream.settings import Settings
 from gigastream.sources.files import DEFAULT_INTERFACE, FileSource
+from tests.answers.paths import opened
 from tests.oracle.rows import Cell, parse_csv
 
 Rows = list[list[Cell]]
@@ -37,10 +39,20 @@ def plan_of(
     definitions: Sequence[str] = (),
 ) -> Plan:
     """The plan of a query set, with files of definitions. GsqlError says what is wrong with it."""
+    return plan_queries(checked(text, name, interfaces, definitions))
+
+
+def checked(
+    text: str,
+    name: str = "query",
+    interfaces: Sequence[str] = (DEFAULT_INTERFACE,),
+    definitions: Sequence[str] = (),
+) -> Sequence[CheckedQuery]:
+    """The queries of a set, before they are planned."""
     given = {name: {} for name in interfaces}
     files = (SourceFile(name, text),)
     texts = QueryTexts(files, {}, tuple(definitions), interfaces=given)
-    return plan_queries(check_texts(texts).queries)
+    return check_texts(texts).queries
 
 
 def run(
@@ -49,9 +61,12 @@ def run(
     settings: Settings,
     definitions: Sequence[str] = (),
 ) -> Given:
-    """All rows of all outputs, in the order in which they came."""
+    """All rows of all outputs, in the order in which they came.
+
+    By `jobs` threads, where the settings say so: paths.py.
+    """
     options = SessionOptions(include=QueryTexts((), definitions=tuple(definitions)).include)
-    return given_by(plan, Session(plan, sources, settings, options))
+    return given_by(plan, opened(plan, sources, settings, options))
 
 
 def given_by(plan: Plan, opened: Session | DividedSession) -> Given:

@@ -11,6 +11,7 @@ from gigastream.flush_policy import FLUSH_POLICIES
 from gigastream.settings import Settings
 from tests.answers import changing
 from tests.answers.address_maker import AddressMaker
+from tests.answers.divided_pools import divided
 from tests.answers.fading_maker import FADING, FadingMaker
 from tests.answers.function_maker import FunctionMaker
 from tests.answers.layer_maker import LayerMaker
@@ -23,7 +24,14 @@ from tests.answers.reference.queries import answers
 from tests.answers.running_maker import RunningMaker
 from tests.answers.sampling_maker import SamplingMaker
 from tests.answers.spelling_maker import SpellingMaker
-from tests.answers.test_random import INTERFACES, Pool, accepted, check, is_accepted
+from tests.answers.test_random import (
+    INTERFACES,
+    Pool,
+    accepted,
+    check,
+    check_on_every_path,
+    is_accepted,
+)
 from tests.answers.udaf_maker import TRAFFIC, UdafMaker
 from tests.answers.view_maker import ViewMaker, seen_packets
 from tests.answers.watchlist_maker import WatchlistMaker, definitions, lists
@@ -127,6 +135,14 @@ def check_once(family: str, queries: Pool, chance: Random, folder: Path) -> None
         return
     listed = lists(chance, folder) if family == "watchlists" else None
     check(queries, captures, tuning, folder, listed)
+
+
+def check_divided(family: str, queries: Pool, chance: Random, folder: Path) -> None:
+    """The same of those of the queries that threads divide, over one capture by every path."""
+    data, tuning = captures_of(family, chance)[0][1], tuning_of(chance)
+    listed = lists(chance, folder) if family == "watchlists" else None
+    for part in divided(queries.texts, queries.definitions).values():
+        check_on_every_path(part, data, tuning, folder, listed)
 
 
 MAKERS: dict[str, Callable[[Random, Sequence[str]], QueryMaker]] = {

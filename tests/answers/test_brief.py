@@ -5,15 +5,20 @@ from __future__ import annotations
 
 import gzip
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gigastream.codegen.compiler import OPTIMIZE
+from gigastream.sessions.session import Session
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource, are_small
 from tests.answers.engine import run
+from tests.answers.golden_shares import shares
+from tests.answers.paths import JOBS, opened
 from tests.answers.test_golden import INPUTS_USED, Inputs, _plan, folder
+from tests.engine.whole_runs import told
 
 __all__ = ["folder"]
 KEY = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
@@ -32,6 +37,20 @@ def test_the_answer_is_the_same(
     assert brief.rows == optimized.rows
     assert brief.statistics.lftas == optimized.statistics.lftas
     assert brief.statistics.operators == optimized.statistics.operators
+    ahead = run(_plan(inputs), sources, replace(settings, fast_path=False))
+    assert ahead.rows == optimized.rows
+    assert ahead.statistics.lftas == optimized.statistics.lftas
+
+
+def test_the_answer_of_several_threads_is_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(OPTIMIZE, "as it pays")
+    for share in shares():
+        interface, name = share.source
+        source = FileSource(interface, str(folder / name))
+        alone = told(share.plan, Session(share.plan, [source], Settings()))
+        assert told(share.plan, opened(share.plan, [source], Settings(jobs=JOBS))) == alone
 
 
 def test_small_are_files_and_few_bytes_together(

@@ -15,9 +15,12 @@ from captures import capture_id, captures, captures_directory
 from gigastream.plan import Plan
 from gigastream.settings import Settings
 from gigastream.sources.files import SourceError
-from tests.answers.comparison import assert_same_answers
-from tests.answers.engine import Given, plan_of, run, source
-from tests.answers.reference.queries import Source, answers
+from tests.answers.comparison import assert_same_account, assert_same_answers
+from tests.answers.divided_plans import DIVIDED, outputs_by_kind, plan_of_outputs
+from tests.answers.engine import checked, plan_of, run, source
+from tests.answers.paths import EXCHANGING, on_every_path
+from tests.answers.reference.queries import Answer, Source, answers
+from tests.day import day_of_run
 from tests.oracle.query import Decoded, decode
 
 HERE = Path(__file__).parent / "corpus"
@@ -30,6 +33,8 @@ SETTINGS = (
     Settings(burst=256, use_mmap=True, heartbeat_packets=7),
 )
 """What must not change an answer: each capture is run with one of these."""
+DAYS = 3
+"""In so many each capture is read by several threads, or decoded ahead, once."""
 
 
 @cache
@@ -45,13 +50,26 @@ def plan(kind: str) -> Plan:
 
 
 @cache
+def divided_plan(kind: str, how: str) -> Plan:
+    """What threads divide of the same: exchanging rows, or all that they can."""
+    found = outputs_by_kind(plan(kind))
+    kinds = (how,) if how == EXCHANGING else DIVIDED
+    names = {output.name for each in kinds for output in found.get(each, [])}
+    return plan_of_outputs(checked(questions(kind)), names)
+
+
+@cache
 def refused() -> dict[str, str]:
     lines = (HERE / "refused.tsv").read_text().splitlines()[1:]
     return dict(line.split("\t") for line in lines)
 
 
 def settings_of(capture: Path) -> Settings:
-    return SETTINGS[sum(capture.name.encode()) % len(SETTINGS)]
+    return SETTINGS[number_of(capture) % len(SETTINGS)]
+
+
+def number_of(capture: Path) -> int:
+    return sum(capture.name.encode())
 
 
 @pytest.mark.parametrize("capture", captures(*CLASSES), ids=capture_id)
@@ -66,15 +84,21 @@ def test_a_capture(capture: Path) -> None:
         return
     assert capture_id(capture) not in refused()
     assert decoded.capture.refusal is None
-    assert_same_answers(answers(questions(capture.parent.name), [Source(decoded)]), given)
+    expected = answers(questions(capture.parent.name), [Source(decoded)])
+    assert_same_answers(expected, given)
     assert_same_account(decoded, given)
+    if (number_of(capture) + day_of_run()) % DAYS == 0:
+        _check_divided(capture, decoded, expected)
 
 
-def assert_same_account(decoded: Decoded, given: Given) -> None:
-    expected, (counts,) = decoded.accounting, given.statistics.sources
-    assert (counts.read, counts.undecodable) == (expected.read, expected.undecodable)
-    assert (counts.late, counts.decoded) == (expected.late, expected.decoded)
-    assert (counts.damage is None) == (decoded.capture.damage is None), counts.damage
+def _check_divided(capture: Path, decoded: Decoded, expected: dict[str, Answer]) -> None:
+    """The same by several threads, or by one where packets are decoded ahead; each has one."""
+    asked = divided_plan(capture.parent.name, DIVIDED[number_of(capture) % len(DIVIDED)])
+    others = on_every_path(settings_of(capture))[1:]
+    settings = others[number_of(capture) // len(DIVIDED) % len(others)]
+    given = run(asked, [source(capture)], settings)
+    assert_same_answers({name: expected[name] for name in given.rows}, given, settings)
+    assert_same_account(decoded, given)
 
 
 @pytest.mark.skipif(not captures_directory().is_dir(), reason="no captures beside the checkout")

@@ -11,6 +11,9 @@ import pytest
 from captures import DEMO_CAPTURE
 
 import gigastream
+from gigastream.settings import Settings
+from tests.answers.engine import plan_of, source
+from tests.answers.paths import on_every_path, opened
 
 NULLABLE = "CASE WHEN len > 100 THEN len % 7 END"
 PACKETS = f"""
@@ -55,8 +58,19 @@ KEPT = (
 
 
 def _ours(query: str) -> list[tuple[Any, ...]]:
-    batches = gigastream.run(query, DEMO_CAPTURE)
-    rows = [row.values() for batch in batches for row in batch.to_pylist()]
+    """The rows, which are the same on every path."""
+    first, *others = (_by(query, settings) for settings in on_every_path(Settings()))
+    assert all(rows == first for rows in others)
+    return first
+
+
+def _by(query: str, settings: Settings) -> list[tuple[Any, ...]]:
+    with opened(plan_of(query), [source(DEMO_CAPTURE)], settings) as session:
+        rows = [
+            row.values()
+            for event in session.batches()
+            for row in event.batch.to_arrow().to_pylist()
+        ]
     return _sorted([tuple(map(_as_text, row)) for row in rows])
 
 

@@ -27,6 +27,7 @@ from gigastream.sources.files import FileSource
 from tests.answers.engine import run
 from tests.answers.golden import Golden, golden_queries
 from tests.answers.inputs import INPUTS
+from tests.answers.paths import on_every_path
 from tests.oracle.rows import assert_same_rows, difference, parse_csv
 
 GOLDEN = golden_queries()
@@ -98,21 +99,21 @@ class Variant:
     settings: Settings
 
 
-def _variants() -> list[Variant]:
-    every = product(WAYS, (None, *FLUSH_POLICIES), (1, 2, 64, None), (1, 3, 64, 256), (1, None))
+def _variants(*ways: str) -> list[Variant]:
+    choices = (None, *FLUSH_POLICIES), (1, 2, 64, None), (1, 3, 64, 256), (1, None)
     return [
-        Variant(
-            way,
-            Settings(
-                flush=flush, slots=slots, burst=burst, batch_rows=rows, use_mmap=way == "mmap"
-            ),
+        Variant(way, settings)
+        for way, flush, slots, burst, rows in product(ways, *choices)
+        for settings in on_every_path(
+            Settings(flush=flush, slots=slots, burst=burst, batch_rows=rows, use_mmap=way == "mmap")
         )
-        for way, flush, slots, burst, rows in every
     ]
 
 
-STEP = 83
+STEP = 331
 """Every so many variants are tried by default; prime to the number of choices of each setting."""
+DIVIDED_STEP = 131
+"""The same of what threads divide."""
 
 
 @cache
@@ -161,14 +162,14 @@ INPUTS_USED = sorted({golden.inputs for golden in GOLDEN})
 @pytest.mark.long
 @pytest.mark.parametrize("inputs", INPUTS_USED, ids=str)
 def test_nothing_changes_a_row(inputs: Inputs, folder: Path) -> None:
-    for variant in _variants()[::STEP]:
+    for variant in _variants(*WAYS)[::STEP]:
         _check(inputs, variant, folder)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("inputs", INPUTS_USED, ids=str)
 def test_nothing_at_all_changes_a_row(inputs: Inputs, folder: Path) -> None:
-    for variant in _variants():
+    for variant in _variants(*WAYS):
         _check(inputs, variant, folder)
 
 
@@ -176,6 +177,7 @@ ALONE = (
     Settings(burst=64),
     Settings(slots=2, burst=256, use_mmap=True),
     Settings(slots=1, burst=100, flush="immediate", disorder_bytes=50_000),
+    *on_every_path(Settings(slots=16, disorder_bytes=50_000))[1:],
 )
 
 

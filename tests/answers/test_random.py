@@ -21,10 +21,11 @@ from gigastream.gsql.diagnostics import GsqlError
 from gigastream.plan import Plan
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
-from tests.answers.comparison import assert_same_answers
+from tests.answers.comparison import assert_same_account, assert_same_answers
 from tests.answers.engine import plan_of, run, source
 from tests.answers.mixture import Mixture, packets_of
 from tests.answers.passing_maker import FilterMaker
+from tests.answers.paths import JOBS, on_every_path
 from tests.answers.query_maker import QueryMaker
 from tests.answers.reference.queries import Answer, Source, answers
 from tests.oracle.query import decode
@@ -66,6 +67,8 @@ tunings = st.builds(
     batch_rows=st.sampled_from([1, 2, None]),
     use_mmap=st.booleans(),
     share_groups=st.sampled_from([True, True, False]),
+    fast_path=st.booleans(),
+    jobs=st.sampled_from([1, 1, JOBS]),
 )
 inputs = st.lists(st.tuples(st.sampled_from(INTERFACES), files), min_size=1, max_size=3)
 
@@ -133,6 +136,23 @@ def check(
     given_rows = run(queries.plan, sources, tuning, queries.definitions)
     expected = answers(queries.text, decoded, streams=lists)
     assert_same_answers(expected, given_rows, tuning, queries.text)
+
+
+def check_on_every_path(
+    queries: Pool,
+    data: bytes,
+    tuning: Settings,
+    folder: Path,
+    lists: Mapping[str, Answer] | None = None,
+) -> None:
+    """The same of one capture, by one thread and several; and packets are late that are to be."""
+    sources, _ = sources_of([(INTERFACES[0], data)], tuning, folder)
+    decoded = decode(data, tuning.disorder_bytes or None, tuning.slack_ns)
+    expected = answers(queries.text, [Source(decoded, INTERFACES[0])], streams=lists)
+    for settings_of_path in on_every_path(tuning):
+        found = run(queries.plan, sources, settings_of_path, queries.definitions)
+        assert_same_answers(expected, found, settings_of_path, queries.text)
+        assert_same_account(decoded, found)
 
 
 def sources_of(

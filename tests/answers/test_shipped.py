@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 from cli.command import gigastream
 
+from gigastream.settings import Settings
+from tests.answers.engine import plan_of, run, source
 from tests.answers.inputs import INPUTS
+from tests.answers.paths import on_every_path
 from tests.answers.shipped import CASES, PAPERS, TIGON, Shipped
 from tests.oracle.rows import assert_same_rows
 
@@ -40,3 +43,13 @@ def test_a_query_gives_the_references_rows(case: Shipped, folder: Path) -> None:
     assert result.code == 0, result.err
     assert result.lines[0] == ",".join(column.name for column in answer.columns)
     assert_same_rows(answer.shown(), result.out.decode())
+
+
+@pytest.mark.parametrize("case", CASES, ids=_shown)
+def test_a_query_gives_them_on_every_path(case: Shipped, folder: Path) -> None:
+    interfaces = [interface for interface, _ in case.inputs]
+    plan = plan_of(case.path.read_text(encoding="utf-8"), case.name, interfaces)
+    sources = [source(folder / name, interface) for interface, name in case.inputs]
+    for settings in on_every_path(Settings())[1:]:
+        (found,) = run(plan, sources, settings).rows.values()
+        assert_same_rows(case.answer().shown(), found)

@@ -53,7 +53,13 @@ class Variant:
 
 
 def _variant(
-    flush: str | None, slots: int, burst: int, batch_rows: int, segment_rows: int
+    flush: str | None,
+    slots: int,
+    burst: int,
+    batch_rows: int,
+    segment_rows: int,
+    *,
+    fast_path: bool = True,
 ) -> Variant:
     """Time goes on with every second of the capture, as in a pipe: windows close one by one."""
     settings = Settings(
@@ -61,6 +67,7 @@ def _variant(
         slots=slots,
         burst=burst,
         batch_rows=batch_rows,
+        fast_path=fast_path,
         slack_ns=SECOND_NS,
         heartbeat_ns=SECOND_NS,
     )
@@ -70,9 +77,9 @@ def _variant(
 VARIANTS = (
     _variant(None, slots=64, burst=256, batch_rows=64, segment_rows=150),
     _variant("immediate", slots=1, burst=1, batch_rows=1, segment_rows=9),
-    _variant("slow_inorder", slots=2, burst=3, batch_rows=5, segment_rows=7),
+    _variant("slow_inorder", slots=2, burst=3, batch_rows=5, segment_rows=7, fast_path=False),
     _variant("slow", slots=16, burst=64, batch_rows=4096, segment_rows=1 << 20),
-    _variant("lazy", slots=4, burst=64, batch_rows=40, segment_rows=60),
+    _variant("lazy", slots=4, burst=64, batch_rows=40, segment_rows=60, fast_path=False),
 )
 ROW_BY_ROW = replace(
     _variant("immediate", slots=1, burst=1, batch_rows=1, segment_rows=1), name="row-by-row"

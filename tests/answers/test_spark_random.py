@@ -95,6 +95,7 @@ def _settings(chance: Random) -> Settings:
         flush=chance.choice((None, *FLUSH_POLICIES)),
         slots=chance.choice((1, 2, 5, 64)),
         batch_rows=chance.choice((1, 3, None)),
+        fast_path=chance.random() < 0.7,
         hash_key=(chance.randrange(1 << 64), chance.randrange(1 << 64)),
     )
 

@@ -14,8 +14,10 @@ from captures import DEMO_CAPTURE
 
 import gigastream
 from gigastream.gsql.catalog.build import load_catalog
+from gigastream.settings import Settings
 from tests.answers.inputs import INPUTS
 
+AHEAD = Settings(fast_path=False)
 PROTOCOLS = ("PKT", "ETH", "IPV4", "IPV6", "IP", "DataProtocol", "TCP", "UDP", "ICMP")
 
 
@@ -29,7 +31,13 @@ def capture(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def rows(query: str, capture: Path) -> list[dict[str, object]]:
-    return [row for batch in gigastream.run(query, capture) for row in plain(batch)]
+    """Which are the same where packets are decoded ahead of the one LFTA that sees them."""
+    found, ahead = (
+        [row for batch in gigastream.run(query, capture, settings=given) for row in plain(batch)]
+        for given in (None, AHEAD)
+    )
+    assert found == ahead
+    return found
 
 
 def plain(batch: pyarrow.RecordBatch) -> list[dict[str, object]]:

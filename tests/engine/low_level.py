@@ -48,6 +48,7 @@ class Tuning:
     hash_key: HashKey = (0x1234567, 0x9E3779B97F4A7C15)
     burst: int = 1
     batch_rows: int | None = None
+    fast_path: bool = True
 
     def options(self) -> str:
         """As options of the query."""
@@ -67,6 +68,7 @@ class Tuning:
             hash_key=self.hash_key,
             burst=self.burst,
             batch_rows=self.batch_rows,
+            fast_path=self.fast_path,
             deliver_every_burst=self.burst == 1,
             output_punctuation=True,
         )

@@ -13,34 +13,29 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gigastream.engine.batch import EngineError
-from gigastream.engine.statistics import LftaStatistics, SourceStatistics
 from gigastream.flush_policy import FLUSH_POLICIES
-from gigastream.gsql.source import SourceFile
-from gigastream.plan import Plan, plan_queries
-from gigastream.query_texts import QueryTexts, check_texts
+from gigastream.plan import Plan
 from gigastream.sessions.changes import ChangeError
-from gigastream.sessions.divided_session import DividedSession, why_undivided, why_whole
+from gigastream.sessions.divided_session import DividedSession, why_undivided
 from gigastream.sessions.replay import open_divided, open_replay
 from gigastream.sessions.session import Session
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource, SourceError
 from tests.answers.engine import plan_of
-from tests.answers.golden import Golden, golden_queries
-from tests.answers.inputs import INPUTS
+from tests.answers.paths import side_by_side
 from tests.captures import capture_id, captures
 from tests.engine.divided_queries import PAIRS, TEXTS
 from tests.engine.odd_packets import cut_packets, jumping_packets, straggling_packets
 from tests.engine.pcapng_forms import pcapng_forms
 from tests.engine.test_threaded import rows
+from tests.engine.whole_runs import told
 from tests.strategies import frames as f
 from tests.strategies.files import (
     MODIFIED,
@@ -55,46 +50,7 @@ from tests.strategies.files import (
 
 SHAPES = ((2, 300), (5, 9_000))
 """Of sessions: threads, and bytes of an extent; less than some records, and many."""
-OF_GROUPS = ("aggregate", "slide", "order")
-"""Operators that put out groups; of partial rows several tables make more."""
 BASE = Settings(slots=64, disorder_bytes=4096)
-
-
-class _Run:
-    """Rows by query, the windows in their order, and the account; or what was told instead."""
-
-    def __init__(self, plan: Plan, session: Session | DividedSession) -> None:
-        with session:
-            try:
-                events = list(session.batches())
-            except (EngineError, SourceError) as refused:
-                self.refused = str(refused)
-                return
-            found = session.statistics()
-        self.rows = rows(events)
-        ordered = [o.name for o in plan.outputs if o.schema.columns[0].temporal.is_temporal]
-        self.windows = {query: _windows(query, events) for query in ordered}
-        self.sources = tuple(map(_source, found.sources))
-        self.lftas = tuple(map(_lfta, found.lftas))
-        of_rows = [o for o in found.operators if o.kind in OF_GROUPS]
-        self.passed = [(o.name, o.rows_out, o.rejected, o.no_value) for o in of_rows]
-
-
-def _windows(query: str, events: Sequence[Any]) -> list[str]:
-    """The first column of the rows, in their order, each once."""
-    lines = [line for e in events if e.query == query for line in e.batch.csv().splitlines()]
-    firsts = [line.split(b",")[0].decode() for line in lines]
-    return [first for at, first in enumerate(firsts) if at == 0 or firsts[at - 1] != first]
-
-
-def _source(source: SourceStatistics) -> SourceStatistics:
-    """Without requests for time, which depend on who waits for whom."""
-    return replace(source, asked=0, answered=0)
-
-
-def _lfta(lfta: LftaStatistics) -> LftaStatistics:
-    """Without what is of the tables, which are several, and how often their groups collide."""
-    return replace(lfta, evicted=0, slots=0, held_bytes=0, peak_bytes=0, groups_most=0, rows_out=0)
 
 
 def _divided(plan: Plan, path: Path, settings: Settings, extent_bytes: int) -> DividedSession:
@@ -106,10 +62,11 @@ def _divided(plan: Plan, path: Path, settings: Settings, extent_bytes: int) -> D
 def _assert_same(
     plan: Plan, path: Path, settings: Settings = BASE, shapes: Sequence[tuple[int, int]] = SHAPES
 ) -> None:
-    alone = vars(_Run(plan, Session(plan, [FileSource("default", str(path))], settings)))
+    alone = told(plan, Session(plan, [FileSource("default", str(path))], settings))
     for jobs, extent_bytes in shapes:
         many = replace(settings, jobs=jobs)
-        assert vars(_Run(plan, _divided(plan, path, many, extent_bytes))) == alone
+        session = side_by_side(_divided(plan, path, many, extent_bytes))
+        assert told(plan, session) == alone
 
 
 def _file(folder: Path, data: bytes) -> Path:
@@ -118,39 +75,7 @@ def _file(folder: Path, data: bytes) -> Path:
     return path
 
 
-# ---- one answer ----
-
-
-@cache
-def _plan_of(golden: Golden) -> Plan:
-    interfaces = {interface: {} for interface in golden.interfaces}
-    files = (SourceFile(golden.name, golden.text),)
-    texts = QueryTexts(files, interfaces=interfaces, is_finite=True)
-    return plan_queries(check_texts(texts).queries, is_finite=True)
-
-
-def _is_divisible(golden: Golden) -> bool:
-    if len(golden.inputs) > 1 or golden.is_marked("of one source"):
-        return False
-    return why_whole(_plan_of(golden)) is None
-
-
-GOLDEN = [golden for golden in golden_queries() if _is_divisible(golden)]
-
-
-@pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden.name)
-def test_golden_queries(golden: Golden, tmp_path: Path) -> None:
-    ((interface, name),) = golden.inputs
-    plan, source = _plan_of(golden), FileSource(interface, str(_file(tmp_path, INPUTS[name]())))
-    alone = vars(_Run(plan, Session(plan, [source], Settings())))
-    for jobs, extent_bytes in SHAPES:
-        session = open_divided(plan, source, Settings(jobs=jobs), extent_bytes=extent_bytes)
-        assert vars(_Run(plan, session)) == alone
-
-
-def test_many_golden_queries_are_divided() -> None:
-    assert len(GOLDEN) > 10
-
+# ---- one answer; that of golden queries, and of queries at random: tests/answers ----
 
 REAL = [
     capture

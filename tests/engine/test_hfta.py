@@ -37,6 +37,7 @@ tunings = st.builds(
     slack_ns=st.sampled_from([None, 0, 30 * SECOND_NS]),
     heartbeat_ns=st.sampled_from([0, SECOND_NS, 7 * SECOND_NS]),
     batch_rows=st.sampled_from([1, 2, None]),
+    fast_path=st.booleans(),
 )
 
 

@@ -62,6 +62,7 @@ tunings = st.builds(
     heartbeat_packets=st.sampled_from([0, 0, 3]),
     batch_rows=st.sampled_from([1, 3, None]),
     burst=st.sampled_from([1, 1, 64]),
+    fast_path=st.booleans(),
 )
 
 

@@ -14,6 +14,8 @@ from gigastream.plan import plan_queries
 from gigastream.query_texts import QueryTexts, check_texts, read_query_file
 from gigastream.sessions.shape import SessionOptions
 from gigastream.settings import Settings
+from tests.answers.engine import run, source
+from tests.answers.paths import ONE_THREAD, PATHS, kind_of, on_every_path
 from tests.cli.command import gigastream
 from tests.extensions.traffic import DEFINITIONS, OUTPUTS, QUERIES, Cell, Row, rows, segments
 from tests.live.mock_link import START_NS, MockLink, MockSession
@@ -71,6 +73,17 @@ def test_a_file(slots: int | None, capture: Path, tmp_path: Path) -> None:
     done = gigastream("run", *ASKED, "-r", capture, *words, "-o", f"csv:{tmp_path}")
     assert done.code == 0, done.err
     check_folder(tmp_path)
+
+
+@pytest.mark.parametrize("settings", on_every_path(Settings(slots=4))[1:], ids=list(PATHS)[1:])
+def test_every_path(settings: Settings, capture: Path) -> None:
+    """Threads are one here: which of two states is fed first, the states may tell."""
+    text = (read_query_file(str(QUERIES)),)
+    plan = plan_queries(check_texts(QueryTexts(text, definitions=(str(DEFINITIONS),))).queries)
+    assert kind_of(plan) == ONE_THREAD
+    found = run(plan, [source(capture)], settings, [str(DEFINITIONS)]).rows
+    for name in OUTPUTS:
+        assert as_expected([[cell or "" for cell in row] for row in found[name]], EXPECTED[name])
 
 
 def test_a_compiled_object(capture: Path, tmp_path: Path) -> None:

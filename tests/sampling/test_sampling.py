@@ -15,6 +15,7 @@ import pytest
 from gigastream.plan import Plan
 from gigastream.sessions.session import Session
 from gigastream.sources.files import FileSource
+from tests.answers.paths import ONE_THREAD, kind_of
 from tests.engine.low_level import Tuning
 from tests.engine.stepping import plan_of
 from tests.engine.traffic import EPOCH_NS, HOST, SECOND_NS, packet
@@ -128,6 +129,17 @@ def subset_sum(wanted: int) -> Rules:
         keeps=lambda each, _, rows: each.state.ssclean_with(sum(rows)),
         passes=passes,
     )
+
+
+def test_samples_are_the_same_where_packets_are_decoded_ahead(
+    plan: Plan, tmp_path: Path, answers: Answers
+) -> None:
+    assert run(plan, tmp_path, traffic(), fast_path=False) == answers
+
+
+def test_threads_are_one_for_a_sample(plan: Plan) -> None:
+    """It is of rows in their order."""
+    assert kind_of(plan) == ONE_THREAD
 
 
 def test_the_papers_query_is_the_models(answers: Answers) -> None:

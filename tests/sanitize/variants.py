@@ -15,6 +15,7 @@ SAME_ROWS: tuple[dict[str, Any], ...] = (
     {"burst": 7, "slots": 2, "flush": "slow_inorder", "batch_rows": 1, "deliver_every_burst": True},
     {"burst": 64, "slots": 4096, "flush": "slow", "heartbeat_ns": 1_000_000, "batch_rows": 3},
     {"burst": 3, "slots": 8, "disorder_bytes": 0, "hash_key": (1, 1), "batch_rows": 64},
+    {"burst": 64, "slots": 4, "fast_path": False},
 )
 # These lose rows on purpose.
 OTHER_ROWS: tuple[dict[str, Any], ...] = (

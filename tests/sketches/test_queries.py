@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 import gigastream
+from gigastream.settings import Settings
+from tests.answers.engine import plan_of, run, source
 from tests.captures import DEMO_CAPTURE
 from tests.cli.command import gigastream as command
 
@@ -86,6 +88,21 @@ def test_a_file(words: tuple[str, ...], packets: list[Packet]) -> None:
     done = command("run", "-e", QUERY, "-r", DEMO_CAPTURE, "-o", "csv", *words)
     assert done.code == 0, done.err
     assert _given(done.lines) == _expected(packets)
+
+
+def test_several_threads_are_one_here(packets: list[Packet]) -> None:
+    """The states of sketches are fed in the order of packets."""
+    done = command("run", "-e", QUERY, "-r", DEMO_CAPTURE, "-o", "csv", "-j", "3")
+    assert done.code == 0, done.err
+    assert "--jobs 3: one thread answers, since " in done.err
+    assert "has an aggregate in C" in done.err
+    assert _given(done.lines) == _expected(packets)
+
+
+def test_packets_that_are_decoded_ahead(packets: list[Packet]) -> None:
+    found = run(plan_of(QUERY), [source(DEMO_CAPTURE)], Settings(fast_path=False)).rows["query"]
+    rows = [tuple((cell or "").removesuffix(".0") for cell in row) for row in found]
+    assert sorted(rows) == _expected(packets)
 
 
 def test_a_spool_and_back(packets: list[Packet], tmp_path: Path) -> None:
