@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from gigastream.engine.batch import EngineError
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import LftaStatistics, SourceStatistics, Statistics
+from gigastream.gsql.types import Order
 from gigastream.plan import Plan
 from gigastream.sessions.divided_session import DividedSession
 from gigastream.sessions.session import Session
@@ -23,7 +24,10 @@ Passed = tuple[str, int, int, int]
 
 @dataclass(frozen=True)
 class Told:
-    """What must be equal of two runs: `windows` are in their order, the rows of one in none."""
+    """What must be equal of two runs: `windows` are in their order, the rows of one in none.
+
+    Those of a union have no order: its inputs' windows come as they close.
+    """
 
     rows: Counter[tuple[str, ...]]
     windows: dict[str, list[str]]
@@ -48,7 +52,7 @@ def told(plan: Plan, session: Session | DividedSession) -> Told | str:
 def told_by(plan: Plan, events: Sequence[Event], found: Statistics) -> Told:
     """What the batches and the account of a run say."""
     texts = [(event.query, event.batch.csv()) for event in events]
-    ordered = [o.name for o in plan.outputs if o.schema.columns[0].temporal.is_temporal]
+    ordered = [o.name for o in plan.outputs if o.order[0] is Order.ORDERED]
     of_rows = [o for o in found.operators if o.kind in OF_GROUPS]
     return Told(
         counted(texts),
