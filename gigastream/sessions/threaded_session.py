@@ -181,10 +181,12 @@ class ThreadedSession(Closing):
             yield from turn
 
     def turns(self) -> Iterator[tuple[Event, ...]]:
-        """The same, together what came of one thread's turn; nothing, now and then."""
+        """The same, together what came of one thread's turn; nothing, now and then. EngineError."""
         self._start()
         running = len(self._threads)
         while running:
+            if self._is_closing:
+                raise EngineError("the session is closed")
             handed = self._next()
             running -= handed is None
             yield tuple(self._answered(handed)) if handed else ()

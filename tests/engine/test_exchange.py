@@ -438,6 +438,16 @@ def test_who_fails_keeps_nobody_waiting(
     assert not _names()
 
 
+@pytest.mark.parametrize("taken", [0, 1])
+def test_a_session_that_is_closed_keeps_nobody_waiting(taken: int, capture: Path) -> None:
+    with _opened(PAIRS, capture, Settings(jobs=3, batch_rows=16), 2000) as session:
+        batches = session.batches()
+        for _ in range(taken):
+            next(batches)
+    with pytest.raises(EngineError, match="the session is closed"):
+        list(batches)
+
+
 MANY = (
     "SELECT tb, id, srcIP, sum(len) AS s FROM IPV4 GROUP BY time/20 AS tb, packet_id AS id, srcIP"
 )
