@@ -48,10 +48,20 @@ int gs_attached_tap(struct gs_attached_set *set, uint32_t node, struct gs_error 
     return GS_OK;
 }
 
+/* An engine brings packets, and has no port for batches of others. */
+static int check_place(const struct gs_attached_set *set, enum gs_place place,
+                       struct gs_error *error)
+{
+    if (place == GS_PLACE_HERE || place == GS_PLACE_ELSEWHERE) return GS_OK;
+    if (place == GS_PLACE_PUSHED && set->settings.high_level_only) return GS_OK;
+    return gs_fail(error, GS_ERROR, "batches are pushed where there is no low level");
+}
+
 int gs_attached_place(struct gs_attached_set *set, uint32_t node, enum gs_place place,
                       struct gs_error *error)
 {
     GS_RETURN_IF_ERROR(check_node(set, node, error));
+    GS_RETURN_IF_ERROR(check_place(set, place, error));
     set->places[node] = place;
     return GS_OK;
 }

@@ -205,6 +205,9 @@ static int join_table(struct gs_graph *graph, uint32_t at, struct gs_error *erro
     while (owner < at && (graph->lftas[owner].base.ops != member->owner ||
                           graph->ports[owner].interface != graph->ports[at].interface))
         owner++;
+    if (graph->lftas[owner].base.ops != member->owner)
+        return gs_fail(error, GS_ERROR, "%s fills a table that is elsewhere",
+                       node_at(graph, graph->ports[at].node)->name);
     return gs_lfta_join(lfta, &graph->lftas[owner], error);
 }
 
@@ -252,6 +255,19 @@ static struct gs_stream *stream_of(struct gs_graph *graph, uint32_t n)
     return op == NULL ? NULL : &op->stream;
 }
 
+static int connect_inputs(struct gs_graph *graph, uint32_t n, struct gs_error *error)
+{
+    const struct gs_node *node = node_at(graph, n);
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        struct gs_stream *stream = stream_of(graph, node->inputs[i]);
+        if (stream == NULL)
+            return gs_fail(error, GS_ERROR, "%s is here, and %s, which it reads, is elsewhere",
+                           node->name, node_at(graph, node->inputs[i])->name);
+        GS_RETURN_IF_ERROR(connect(stream, graph->operators[n], i, error));
+    }
+    return GS_OK;
+}
+
 static int open_operator(struct gs_graph *graph, uint32_t n,
                          const struct gs_graph_settings *settings, struct gs_error *error)
 {
@@ -264,16 +280,17 @@ static int open_operator(struct gs_graph *graph, uint32_t n,
                                   &settings->operators, &host, graph->handles, error);
     free(inputs);
     GS_RETURN_IF_ERROR(status);
-    for (uint32_t i = 0; i < node->input_count; i++)
-        GS_RETURN_IF_ERROR(
-            connect(stream_of(graph, node->inputs[i]), graph->operators[n], i, error));
-    return GS_OK;
+    return connect_inputs(graph, n, error);
 }
 
+/* Of the low level alone there is no stream of what is above it. */
 static int open_tap(struct gs_graph *graph, uint32_t n, const struct gs_graph_settings *settings,
                     struct gs_error *error)
 {
     struct gs_stream *stream = stream_of(graph, n);
+    if (settings->places[n] == GS_PLACE_ELSEWHERE)
+        return gs_fail(error, GS_ERROR, "%s is elsewhere, and so is its stream",
+                       node_at(graph, n)->name);
     if (stream == NULL) return GS_OK;
     return open_output(&graph->taps[n], graph, n, n, stream, settings, error);
 }

@@ -5,30 +5,26 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from gigastream.codegen.query_set import generate
-from gigastream.paths import include_directory
-from tests.captures import DEMO_CAPTURE, ROOT
-from tests.engine.traffic import udp_packet
+from gigastream.plan.parts import parts_of_plan
+from gigastream.sessions.divided_session import why_whole
+from tests.sanitize.programs import (
+    HERE,
+    MEMORY,
+    Outcome,
+    build_engine,
+    build_program,
+    build_query_set,
+    captures_of,
+    outcomes_of,
+)
 from tests.sanitize.query_sets import read_query_set
 from tests.sanitize.tree import runtime_libraries
 from tests.sanitize.worker import plan_of
-from tests.strategies.files import pcapng
 
-HERE, CSRC = Path(__file__).parent, ROOT / "csrc"
-SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-g", *SANITIZERS]
-INCLUDES = [f"-I{CSRC}", f"-I{CSRC / 'abi'}", f"-I{include_directory()}"]
-WARNED = [*FLAGS, "-Wall", "-Wextra", *INCLUDES]
-WRAPPED = (
-    *("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "strdup", "free"),
-    *("mmap", "munmap", "mremap"),
-)
-WRAP = "-Wl," + ",".join(f"--wrap={name}" for name in WRAPPED)
 PACKETS = 200
 FEW = 20
 """Of which every allocation fails, some 17,000 runs: a packet more makes some hundreds."""
@@ -38,35 +34,17 @@ KEPT_PACKETS, KEPT_STEP = 30, 7
 """Of some 3,700 runs, which are short."""
 EXCHANGED_PACKETS, EXCHANGED_STEP = 60, 3
 """Of some 2,900 runs, in each of which threads take other turns."""
+CUT_PACKETS, CUT_STEP = 30, 7
+"""Likewise."""
 SLICES = 16
 FAILED = (4, 5)
 """GS_ERROR; GS_REFUSED where a source could not be opened."""
-SECOND_NS = 10**9
 ONE_OF_TWO = "1 of 2 sets had no memory"
 """And the other has answered as if it were alone with its reader."""
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """A run in which an allocation failed."""
-
-    number: int
-    status: int
-    unreturned: int
-    refused: int
-    digest: str
-    message: str
-
-
 Run = Callable[[str, int, int, int], list[Outcome]]
 """Of a mode, from which allocation on, by how many; how many packets."""
-
-
-def _first_records(capture: bytes, count: int) -> bytes:
-    at = 24
-    for _ in range(count):
-        at += 16 + int.from_bytes(capture[at + 8 : at + 12], "little")
-    return capture[:at]
 
 
 @pytest.fixture(scope="module")
@@ -74,24 +52,13 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The engine as one object, whose allocations can be made to fail."""
     if not runtime_libraries():
         pytest.skip("the compiler has no libasan")
-    built = tmp_path_factory.mktemp("engine") / "engine.o"
-    sources = map(str, [HERE / "failing.c", *sorted(CSRC.rglob("*.c"))])
-    subprocess.run(["gcc", *WARNED, "-r", "-nostdlib", "-o", str(built), *sources], check=True)
-    return built
-
-
-def _program(engine: Path, name: str, folder: Path) -> Path:
-    """What is run again and again."""
-    built = folder / name
-    options = [*WARNED, WRAP, "-rdynamic", "-o", str(built), str(HERE / f"{name}.c"), str(engine)]
-    subprocess.run(["gcc", *options, "-ldl", "-lm", "-lpthread"], check=True)
-    return built
+    return build_engine(tmp_path_factory.mktemp("engine"), MEMORY)
 
 
 @pytest.fixture(scope="module")
 def program(engine: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Engines of one thread."""
-    return _program(engine, "faults", tmp_path_factory.mktemp("program"))
+    return build_program(engine, "faults", tmp_path_factory.mktemp("program"), MEMORY)
 
 
 @pytest.fixture(scope="module")
@@ -110,35 +77,28 @@ def run_kept(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
 def run_exchanging(engine: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Of two, then three threads that exchange rows."""
     folder = tmp_path_factory.mktemp("exchanging")
-    return _runs_of(_program(engine, "exchanging", folder), "exchanging", folder)
+    return _runs_of(build_program(engine, "exchanging", folder, MEMORY), "exchanging", folder)
+
+
+@pytest.fixture(scope="module")
+def run_cut(engine: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The same, and a set above them that stands alone."""
+    folder = tmp_path_factory.mktemp("cut")
+    return _runs_of(build_program(engine, "exchanging", folder, MEMORY), "cut", folder)
 
 
 def _runs_of(program: Path, name: str, folder: Path) -> Run:
     """Runs of a query set, whose allocations fail too, over two captures."""
-    query_set = folder / "query_set.so"
-    (folder / "query_set.c").write_text(generate(plan_of(read_query_set(HERE / f"{name}.gsql"))))
-    shared = [*FLAGS, "-w", "-fPIC", "-shared", *INCLUDES, WRAP, "-o", str(query_set)]
-    subprocess.run(["gcc", *shared, str(folder / "query_set.c"), "-lm"], check=True)
-
-    def captures(packets: int) -> list[str]:
-        plain, other = folder / f"plain-{packets}.pcap", folder / f"other-{packets}.pcapng"
-        plain.write_bytes(_first_records(DEMO_CAPTURE.read_bytes(), packets))
-        begin = int.from_bytes(plain.read_bytes()[24:28], "little") * SECOND_NS
-        other.write_bytes(pcapng([udp_packet(begin + at * 10**7, at, at) for at in range(packets)]))
-        return [str(plain), str(other)]
+    query_set = build_query_set(name, folder, MEMORY)
 
     def runs(mode: str, first: int, step: int, packets: int) -> list[Outcome]:
-        words = [str(program), str(query_set), mode, str(first), str(step), *captures(packets)]
+        words = [str(program), str(query_set), mode, str(first), str(step)]
+        words += map(str, captures_of(packets, folder))
         done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False)
         assert done.returncode == 0, done.stdout[-200:] + done.stderr[-4000:]
-        return [_outcome(line) for line in done.stdout.splitlines()]
+        return outcomes_of(done.stdout)
 
     return runs
-
-
-def _outcome(line: str) -> Outcome:
-    number, status, unreturned, refused, digest, message = line.split(" ", 5)
-    return Outcome(int(number), int(status), int(unreturned), int(refused), digest, message)
 
 
 def _check(outcomes: list[Outcome], right: Outcome) -> None:
@@ -181,6 +141,23 @@ def test_threads_that_exchange_rows_end(run_exchanging: Run, mode: str) -> None:
     """Whichever has no memory; batches that wait for others outlive the sets that made them."""
     right = _right(run_exchanging, EXCHANGED_PACKETS)
     _check(run_exchanging(mode, 1, EXCHANGED_STEP, EXCHANGED_PACKETS), right)
+
+
+def test_these_plans_are_divided_and_one_is_cut() -> None:
+    """Some nodes that cross the cut have part of the groups, and some low ones deal no rows."""
+    exchanging, cut = (plan_of(read_query_set(HERE / f"{n}.gsql")) for n in ("exchanging", "cut"))
+    assert why_whole(exchanging) is why_whole(cut) is None
+    assert not parts_of_plan(exchanging).above
+    assert parts_of_plan(cut).above
+    assert {cut.nodes[at].is_low for at in parts_of_plan(cut).crossing} == {True, False}
+    assert {low.is_of_parts for low in cut.low} == {True, False}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", ["once", "from"])
+def test_what_needs_all_groups_ends_with_its_parts(run_cut: Run, mode: str) -> None:
+    right = _right(run_cut, CUT_PACKETS)
+    _check(run_cut(mode, 1, CUT_STEP, CUT_PACKETS), right)
 
 
 @pytest.mark.slow

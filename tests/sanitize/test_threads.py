@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.captures import ROOT
+from tests.sanitize import programs
 from tests.sanitize.tree import THREADS, build, environment, runtime_libraries
 
 pytestmark = pytest.mark.slow
@@ -74,3 +75,18 @@ def test_there_is_no_race(name: str) -> None:
     said = done.stdout + done.stderr
     assert REPORT not in said, said[said.find(REPORT) :][:4000]
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+
+
+def test_there_is_no_race_where_one_has_no_memory(tmp_path: Path) -> None:
+    """Python's own locks, which order much that the engine does not, are not there."""
+    engine = programs.build_engine(tmp_path, programs.THREADS)
+    program = programs.build_program(engine, "exchanging", tmp_path, programs.THREADS)
+    (capture, _) = programs.captures_of(30, tmp_path)
+    for name in ("exchanging", "cut"):
+        query_set = programs.build_query_set(name, tmp_path, programs.THREADS)
+        files = [str(path) for path in (program, query_set, capture)]
+        words = ["setarch", "-R", *files[:2], "once", "1", "23", files[2]]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False)
+        assert REPORT not in done.stderr, done.stderr[:4000]
+        assert done.returncode == 0, done.stderr[-4000:]
+        assert len(programs.outcomes_of(done.stdout)) > 100
