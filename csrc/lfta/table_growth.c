@@ -11,11 +11,9 @@
 #define EVICTED_PART (1.0 / 8)        /* of the accepted packets: fewer are not worth it */
 #define EVICTED_OF_MEMBERS (1.0 / 32) /* where several fill it: a group is rows of many of them */
 #define MET_PART (1.0 / 64)           /* of them, that met their group: fewer are a flood */
-#define HELPED_PART                                                                                \
-    (7.0 / 8)            /* of the groups that entered before the growth, that may enter yet       \
-                          */
-#define SHRINK_WINDOWS 3 /* that have said how many groups there are */
-#define SLOTS_A_GROUP 8  /* at least, of a table that has become smaller: it need not grow */
+#define HELPED_PART (7.0 / 8)         /* of the groups that entered before it, that may enter yet */
+#define SHRINK_WINDOWS 3              /* that have said how many groups there are */
+#define SLOTS_A_GROUP 8 /* at least, of a table that has become smaller: it need not grow */
 #define LEAST_SLOTS 64
 
 struct period {

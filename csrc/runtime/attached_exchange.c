@@ -53,7 +53,8 @@ static void tell_part(struct gs_attached_set *set, uint32_t to, int64_t high_ns,
     gs_parcel_send(set->settings.exchange, to, parcel);
 }
 
-/* Else all of its rows are of packets that are read here: it has one group a window. */
+/* Else all of its rows are of packets that are read here: it has one group a window, or wide rows.
+ */
 static bool is_dealt(const struct gs_lfta_state *lfta)
 {
     return lfta->owner->dealing != NULL;
