@@ -35,6 +35,7 @@ PATHS: dict[str, dict[str, Any]] = {
 PIECES = 24
 """About so many has a file that threads divide: each takes several, and overtakes others."""
 WAITED_FOR_S = 0.1
+"""By a thread that has a piece, for the others to have one."""
 EXCHANGING, ONE_HIGH_LEVEL, ONE_THREAD = "exchanging", "one-high-level", "one-thread"
 """How several threads answer: each has part of the groups; they share what is above; not at all."""
 
@@ -64,6 +65,8 @@ def opened(
     sources: Sequence[AnySource],
     settings: Settings,
     options: SessionOptions = NO_OPTIONS,
+    *,
+    waited_for_s: float = WAITED_FOR_S,
 ) -> Session | DividedSession:
     """A session by as many threads as the settings say, or by one for a documented reason."""
     if settings.jobs == 1:
@@ -78,7 +81,7 @@ def opened(
     assert isinstance(source, FileSource)
     session = open_divided(plan, source, settings, options, extent_bytes=extent_of(source))
     assert isinstance(session, ExchangingSession) == exchanges_rows(plan, settings)
-    return side_by_side(session)
+    return side_by_side(session, waited_for_s)
 
 
 def with_one_high_level(plan: Plan, source: FileSource, settings: Settings) -> DividedSession:
@@ -88,12 +91,12 @@ def with_one_high_level(plan: Plan, source: FileSource, settings: Settings) -> D
     )
 
 
-def side_by_side(session: DividedSession) -> DividedSession:
+def side_by_side(session: DividedSession, waited_for_s: float = WAITED_FOR_S) -> DividedSession:
     """Let no thread go on before each has a piece of the file.
 
     One that begins first has else read all of a small capture before another has opened it: only
     from then on nobody goes far ahead of the slowest. Where a thread cannot have one, since a
-    record is longer than many pieces or there are too few of them, it is not waited for.
+    record is longer than many pieces or there are too few of them, it is waited for no longer.
     """
     read_all, all_have_begun = session._read_all, Barrier(len(session._lows))
 
@@ -102,7 +105,7 @@ def side_by_side(session: DividedSession) -> DividedSession:
             session._lows[part]._engine.run(1, 0)
         finally:
             with suppress(BrokenBarrierError):
-                all_have_begun.wait(WAITED_FOR_S)
+                all_have_begun.wait(waited_for_s)
         read_all(part)
 
     session._read_all = read  # type: ignore[method-assign]
