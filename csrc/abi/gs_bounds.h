@@ -110,6 +110,12 @@ static inline gs_bound gs_bound_max(gs_bound a, gs_bound b)
     return a > b ? a : b;
 }
 
+/* What is held is before the end, whatever its value. */
+static inline gs_bound gs_bound_of_held(gs_bound b)
+{
+    return b == GS_BOUND_END ? b - 1 : b;
+}
+
 /* The last value that something concerns, where this one may stand for all that are beyond bounds,
  * which none but the end passes: the greatest that one does. */
 static inline gs_bound gs_bound_passable(gs_bound b)

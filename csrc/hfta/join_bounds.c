@@ -82,7 +82,7 @@ static gs_bound inverse(struct join_state *state, const struct gs_join_bound *bo
 static gs_bound least_of(struct join_state *state, const struct gs_join_bound *bound)
 {
     const struct gs_join_entry *least = gs_join_rows_least(&state->rows[bound->side], bound->value);
-    return least == NULL ? GS_BOUND_END : least->value;
+    return least == NULL ? GS_BOUND_END : gs_bound_of_held(least->value);
 }
 
 /* min(b_i, f_i^-1(f_other(b_other) - F_i)), and not above a row that is due and not out yet; of a
@@ -191,7 +191,7 @@ static gs_bound reached(struct join_state *state, uint32_t side, uint32_t pair)
 {
     const struct gs_join_entry *least = NULL;
     if (gs_join_ops_of(state)->keeps[side]) least = gs_join_rows_least(&state->rows[side], pair);
-    gs_bound held = least == NULL ? GS_BOUND_END : least->value;
+    gs_bound held = least == NULL ? GS_BOUND_END : gs_bound_of_held(least->value);
     return gs_bound_min(held, state->times[side][pair]);
 }
 

@@ -84,8 +84,9 @@ static void on_idle(struct gs_operator_state *op)
 {
     struct gs_ordered *state = (struct gs_ordered *)op;
     uint32_t column = ops_of(op)->column;
-    gs_bound least = gs_row_runs_least(&state->runs, column);
-    if (least > state->limit && least != GS_BOUND_END) on_request(op, column, least);
+    const struct gs_held_row *least = gs_row_runs_first(&state->runs);
+    if (least != NULL && least->key > state->limit && least->key != GS_BOUND_END)
+        on_request(op, column, least->key);
 }
 
 static int open_merge(struct gs_operator_state *op, const struct gs_operator_settings *settings,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../stream/punctuation.h"
+#include "gs_bounds.h"
 
 /* Of rows, or runs, that there is room for: with fewer, room is given back. */
 #define SPARSE_PART 4
@@ -195,7 +196,7 @@ static void follow(struct gs_row_runs *runs, struct gs_row_run *run, const struc
     uint64_t number = run->left + run->rows.count - 1;
     for (uint32_t f = 0; f < runs->followed_count; f++) {
         struct gs_ring *ring = &run->least[f];
-        gs_bound value = gs_row_bound(batch, runs->followed[f], row);
+        gs_bound value = gs_row_held_bound(batch, runs->followed[f], row);
         for (const struct least_value *last = gs_ring_last(ring);
              last != NULL && last->value >= value; last = gs_ring_last(ring))
             gs_ring_pop_last(ring);
@@ -291,7 +292,8 @@ static gs_bound least_followed(const struct gs_row_runs *runs, uint32_t f)
 gs_bound gs_row_runs_least(const struct gs_row_runs *runs, uint32_t column)
 {
     const struct gs_held_row *first = gs_row_runs_first(runs);
-    if (column == runs->key_column) return first == NULL ? GS_BOUND_END : first->key;
+    if (column == runs->key_column)
+        return first == NULL ? GS_BOUND_END : gs_bound_of_held(first->key);
     uint32_t f = 0;
     while (runs->followed[f] != column)
         f++;

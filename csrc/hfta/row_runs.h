@@ -49,7 +49,7 @@ const struct gs_held_row *gs_row_runs_first(const struct gs_row_runs *runs);
 void gs_row_runs_remove_first(struct gs_row_runs *runs);
 /* Gives back what rows that have left still take: after some have. */
 void gs_row_runs_tidy(struct gs_row_runs *runs);
-/* The least value held of a temporal column; GS_BOUND_END where no row is held. */
+/* What the rows that are held promise of a temporal column; GS_BOUND_END where none is held. */
 gs_bound gs_row_runs_least(const struct gs_row_runs *runs, uint32_t column);
 /* A row is held that is below both bounds. */
 bool gs_row_runs_has_below(const struct gs_row_runs *runs, const struct gs_joint_bound *joint);

@@ -302,7 +302,8 @@ static void end(struct gs_window_operator *op)
 
 static void lower(const struct running_state *state, gs_bound *bound)
 {
-    if (state->standing.count > 0 && next_value(state) < *bound) *bound = next_value(state);
+    if (state->standing.count == 0) return;
+    *bound = gs_bound_min(*bound, gs_bound_of_held(next_value(state)));
 }
 
 static void promise_output(struct gs_window_operator *op, struct gs_punctuation *values)

@@ -367,7 +367,8 @@ struct gs_window *gs_windows_any(const struct gs_windows *windows)
 
 static void lower(gs_bound *bound, const struct gs_window_heap *heap, uint32_t k)
 {
-    if (heap->count > 0 && heap->items[0]->values[k] < *bound) *bound = heap->items[0]->values[k];
+    if (heap->count == 0) return;
+    *bound = gs_bound_min(*bound, gs_bound_of_held(heap->items[0]->values[k]));
 }
 
 void gs_windows_lower(const struct gs_windows *windows, gs_bound *bounds)

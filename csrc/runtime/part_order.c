@@ -333,16 +333,10 @@ int gs_part_order_take(struct gs_part_order *order, struct gs_batch **batch, str
 
 /* ---- what may still come ---- */
 
-/* Of what has not ended: a row may be beyond all bounds. */
-static gs_bound unended(gs_bound bound)
-{
-    return bound == GS_BOUND_END ? GS_BOUND_END - 1 : bound;
-}
-
 static gs_bound bound_of(const struct gs_batch *batch, uint32_t row, uint32_t column)
 {
-    return unended(batch->row_count == 0 ? batch->punctuation.bounds[column]
-                                         : gs_row_bound(batch, column, row));
+    return gs_bound_of_held(batch->row_count == 0 ? batch->punctuation.bounds[column]
+                                                  : gs_row_bound(batch, column, row));
 }
 
 /* Behind a row there are none that are below it in any column. */
@@ -350,7 +344,7 @@ static gs_bound bound_of_part(const struct gs_part_order *order, uint32_t p, uin
 {
     const struct part *part = &order->parts[p];
     if (part->count > 0) return bound_of(batch_at(part, 0), part->row, order->columns[k]);
-    return order->has_ended[p] ? GS_BOUND_END : unended(part->bounds[k]);
+    return order->has_ended[p] ? GS_BOUND_END : gs_bound_of_held(part->bounds[k]);
 }
 
 bool gs_part_order_bounds(const struct gs_part_order *order, int64_t *bounds)

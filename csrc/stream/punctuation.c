@@ -85,6 +85,12 @@ gs_bound gs_row_bound(const struct gs_batch *batch, uint32_t column, uint32_t ro
     return time == GS_BOUND_END ? GS_BOUND_END : gs_bound_saturate(time);
 }
 
+gs_bound gs_row_held_bound(const struct gs_batch *batch, uint32_t column, uint32_t row)
+{
+    gs_bound bound = gs_row_bound(batch, column, row);
+    return gs_column_is_null(&batch->columns[column], row) ? bound : gs_bound_of_held(bound);
+}
+
 struct gs_joint_bound gs_joint_bound(uint32_t a, gs_bound bound_a, uint32_t b, gs_bound bound_b)
 {
     if (bound_a == GS_BOUND_NONE || bound_b == GS_BOUND_NONE) return (struct gs_joint_bound){0};

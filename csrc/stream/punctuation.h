@@ -22,6 +22,8 @@ bool gs_bounds_have_passed(const gs_bound *bounds, const gs_bound *values, uint3
  * no bound. One that is beyond them all is said to be less than it is: what is held may be told by
  * it, and never promises too much. */
 gs_bound gs_row_bound(const struct gs_batch *batch, uint32_t column, uint32_t row);
+/* The same of a row that is held, and so before the end: what a promise takes of it. */
+gs_bound gs_row_held_bound(const struct gs_batch *batch, uint32_t column, uint32_t row);
 /* False where a value is beyond all bounds, so that none could ever pass it: an ullong of 2^63 and
  * more, and of a decreasing column -2^63. What keeps rows until one does has no use for it, as
  * generated code has none (gigastream/codegen/keys.py). */

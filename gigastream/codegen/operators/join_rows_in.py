@@ -139,7 +139,7 @@ def _watched_bound(ref: Expression, cell: CValue) -> str:
     if ref.type is Type.ULLONG and ref.temporal is Temporal.INCREASING:
         code = f"gs_bound_of_ullong({cell.code})"
     else:
-        code = _to_bound(cell.code, ref.temporal)
+        code = f"gs_bound_of_held({_to_bound(cell.code, ref.temporal)})"
     return f"{cell.null} ? GS_BOUND_END : {code}" if cell.null else code
 
 
