@@ -190,6 +190,25 @@ print(*clocks)
     assert done.stdout.split() == ["processor_seconds"] * 2 + ["seconds"] * 4
 
 
+def test_two_processes_read_a_capture_each() -> None:
+    program = f"""
+import sys
+sys.path.insert(0, {str(BENCH)!r})
+from measure import RunError, run_ours
+from workloads import Capture
+demo = Capture("demo", {str(ROOT / "demo" / "demo.pcap")!r}, 1)
+assert run_ours("two_processes", demo, "SELECT count(*) AS n FROM PKT GROUP BY time")["seconds"] > 0
+missing = Capture("missing", "/nowhere/missing.pcap", 1)
+try:
+    run_ours("two_processes", missing, "SELECT count(*) AS n FROM PKT GROUP BY time")
+except RunError as error:
+    print(error)
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "ChildProcessError: one of two processes failed\n"
+
+
 SAMPLES = {
     "steady": ([[10, 10.1, 10, 10], [5, 5, 5.1, 5]], 5, 2, "math.inf", 2),
     "unsteady": ([[10, 12, 10, 10, 10], [5, 5, 5, 5, 5]], 5, 2, "math.inf", 5),
