@@ -43,6 +43,11 @@ def held(time: int) -> Bound:
     return NEVER if time <= -LIMIT else min(time, LIMIT - 2)
 
 
+def before_end(values: Vector) -> Vector:
+    """What is held promises at the most this: it is before the end, as great as its values are."""
+    return tuple(LIMIT - 2 if value == END else value for value in values)
+
+
 def has_time(value: int, sign: int) -> bool:
     """Whether a bound could pass a value, of a decreasing column its negative."""
     return value < LIMIT and sign * value < LIMIT

@@ -17,6 +17,7 @@ from tests.models.bounds import (
     Bound,
     Joint,
     Vector,
+    before_end,
     greatest,
     has_time,
     held,
@@ -79,7 +80,7 @@ class Ordered(ABC):
 
     def promise(self) -> tuple[Vector, Joint | None]:
         """What is to be given of all that is held and to come; it never goes back."""
-        values = (held.values for held in self.held)
+        values = (before_end(held.values) for held in self.held)
         bounds = list(least(*self._inputs))
         bounds[self._key] = self._reached()
         self.punctuation = greatest(self.punctuation, least(tuple(bounds), *values))
