@@ -17,7 +17,8 @@ struct loop_options {
     const char *path;
     uint32_t slots_log2;
     bool check;
-    bool reads; /* read(2) instead of a mapping */
+    bool reads;       /* read(2) instead of a mapping */
+    uint32_t queries; /* at once, of a loop that can be asked several (kinds.c) */
 };
 
 struct loop_result {
@@ -67,12 +68,14 @@ static inline void print_result(const struct loop_result *result, double seconds
 
 int main(int count, char **arguments)
 {
-    struct loop_options options = {.slots_log2 = 18};
+    struct loop_options options = {.slots_log2 = 18, .queries = 1};
     for (int i = 1; i < count; i++) {
         if (strcmp(arguments[i], "--check") == 0)
             options.check = true;
         else if (strcmp(arguments[i], "--read") == 0)
             options.reads = true;
+        else if (strncmp(arguments[i], "--queries=", 10) == 0)
+            options.queries = (uint32_t)atoi(arguments[i] + 10);
         else if (!options.path)
             options.path = arguments[i];
         else

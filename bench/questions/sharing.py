@@ -2,13 +2,14 @@
 """What twenty queries cost beside one of them, where all of them see every packet.
 
 Of the same groups and predicates that half of the packets pass, or one in a hundred; and of five
-kinds of groups. Processor time: what else the machine does is no query's.
+kinds of groups, two of which have more groups than the first by far: a loop by hand says what these
+cost beside it. Processor time: what else the machine does is no query's.
 """
 
 from __future__ import annotations
 
-from context import Bench, speeds, time_ratio
-from measure import PROCESSOR, Contender, ours
+from context import Bench, by_clock, speeds, time_ratio
+from measure import DEFAULT_SLOTS_LOG2, PROCESSOR, Contender, loop, ours
 from report import Figure
 from workloads import Capture
 
@@ -32,6 +33,9 @@ def _ask(bench: Bench, capture: Capture) -> list[Figure]:
     contenders["half each, 20 apart"] = _asked(capture, sets["half each"], share_groups=False)
     kinds = sets["five kinds of groups"]
     contenders["one of each kind"] = _asked(capture, kinds[: len(KINDS)])
+    contenders |= {
+        f"by hand, {count}": by_clock(_by_hand(capture, count), PROCESSOR) for count in (QUERIES, 1)
+    }
     turns = bench.in_turn(contenders)
     ratios = [
         time_ratio(capture, turns, f"{what}, 20", f"{what}, 1", *limits)
@@ -39,7 +43,14 @@ def _ask(bench: Bench, capture: Capture) -> list[Figure]:
     ]
     apart = time_ratio(capture, turns, "half each, 20", "half each, 20 apart")
     each = time_ratio(capture, turns, "five kinds of groups, 20", "one of each kind")
-    return [*speeds(capture, turns), *ratios, apart, each]
+    hand = time_ratio(capture, turns, f"by hand, {QUERIES}", "by hand, 1")
+    beside = time_ratio(capture, turns, "five kinds of groups, 20", f"by hand, {QUERIES}")
+    return [*speeds(capture, turns), *ratios, apart, each, hand, beside]
+
+
+def _by_hand(capture: Capture, queries: int) -> Contender:
+    """The first so many of the queries of five kinds of groups."""
+    return loop("kinds", capture, DEFAULT_SLOTS_LOG2, f"--queries={queries}")
 
 
 def _asked(capture: Capture, queries: list[str], **settings: bool) -> Contender:
