@@ -10,7 +10,8 @@ from pathlib import Path
 from tests.captures import ROOT
 
 CSRC = ROOT / "csrc"
-PARTS = ("hfta/windows.c", "base/*.c", "stream/punctuation.c", "stream/window.c")
+STREAM = ("stream/punctuation.c", "stream/window.c")
+PARTS = ("hfta/windows.c", "hfta/window_names.c", "base/*.c", *STREAM)
 OPERATORS = ("hfta/*.c", "base/*.c", "stream/*.c", "arrow/*.c")
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-Wall", "-Wextra", "-Werror"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
