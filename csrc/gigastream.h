@@ -329,12 +329,11 @@ struct gs_part_order *gs_part_order_new(uint32_t parts, const uint32_t *columns,
                                         uint32_t column_count, uint32_t batch_rows,
                                         struct gs_memory *memory);
 void gs_part_order_free(struct gs_part_order *order);
-/* A batch of a part, which may have no rows, with what its bounds promise; or the name of a window
- * that lacks groups (gs_batch_names_window), behind the rows of those before it. */
+/* A batch of a part, which may have no rows, with what its bounds promise; one that has none and is
+ * partial says that the window which these have come to lacks groups. */
 int gs_part_order_add(struct gs_part_order *order, uint32_t part, struct gs_batch *batch,
                       struct gs_error *error);
-/* The next rows that may go on, in batches without bounds, or the name of their window before them;
- * NULL: none may yet. */
+/* The next rows that may go on, in batches without bounds; NULL: none may yet. */
 int gs_part_order_take(struct gs_part_order *order, struct gs_batch **batch,
                        struct gs_error *error);
 /* For each of its columns: no row that has not been taken is below. True: there is none any more.

@@ -77,7 +77,7 @@ struct gs_batch {
     int64_t made_at_ns; /* monotonic clock */
     bool is_heartbeat;  /* sent by the timer, with or without rows */
     bool is_end;        /* the stream's last: every bound is infinite */
-    bool is_partial;    /* rows of a window in which groups were refused; without rows: its name */
+    bool is_partial;    /* rows of a window in which groups were refused */
     /* Interfaces, by their ordinals, of which a source had failed: of what this punctuation closes
      * rows of theirs may be missing, as of what its own rows were made of (Johnson et al., VLDB
      * 2005, section 6.1). GS_MISSING_CUT: its set came, or went, amid the windows of its rows. */
@@ -96,13 +96,6 @@ struct gs_batch {
 static inline uint64_t gs_missing_bit(uint32_t interface)
 {
     return UINT64_C(1) << (interface < 62 ? interface : 62);
-}
-
-/* Whether it is no punctuation but names a window that lacks rows, of which there may be none: its
- * bounds are the window's values, GS_BOUND_NONE where a column does not know. */
-static inline bool gs_batch_names_window(const struct gs_batch *batch)
-{
-    return batch->row_count == 0 && batch->is_partial;
 }
 
 static inline void gs_bit_set(void *bits, uint32_t row, bool value)

@@ -6,8 +6,8 @@ static struct gs_window *window_new(struct gs_group_operator *op, const gs_bound
     const size_t size = op->shared.methods->window_size;
     uint64_t bytes = gs_windows_bytes(&op->shared.windows, size);
     struct gs_groups groups;
-    if (!gs_groups_hold(op, bytes)) return NULL;
-    if (gs_groups_open(op, &groups, NULL)) {
+    if (!gs_groups_hold_window(op, bytes)) return NULL;
+    if (gs_groups_begin(op, &groups)) {
         struct gs_window *window = gs_windows_add(&op->shared.windows, values, size);
         if (window != NULL) {
             groups.is_partial = &window->is_partial;
@@ -28,7 +28,7 @@ struct gs_window *gs_group_window_admit(void *owner, const gs_bound *values)
     struct gs_window *window = by_count ? NULL : window_new(op, values);
     if (window != NULL) return window;
     gs_groups_count_refused(op, by_count);
-    gs_window_operator_lack(&op->shared, values);
+    gs_windows_refuse(&op->shared.windows, values);
     return NULL;
 }
 
@@ -36,7 +36,8 @@ struct gs_groups *gs_group_window_find(struct gs_group_operator *op, const gs_bo
 {
     if (gs_window_operator_is_late(&op->shared, values)) return NULL;
     struct gs_window *window = gs_window_operator_meet(&op->shared, values);
-    return window == NULL ? NULL : &((struct gs_group_window *)window)->groups;
+    if (window == NULL) return NULL;
+    return gs_groups_begun(op, &((struct gs_group_window *)window)->groups);
 }
 
 /* HAVING does not save the budget. */

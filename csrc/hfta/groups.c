@@ -242,6 +242,7 @@ void gs_group_table_fit(struct gs_group_operator *op, struct gs_group_table *tab
  * index would cost what is allocated, not what is occupied. */
 static void table_retire(struct gs_group_operator *state, struct gs_group_table *table)
 {
+    if (table->index == NULL) return; /* it had no room for one */
     if (state->spare.index != NULL || table->mask >= 16 * (table->count + GS_TABLE_FIRST)) {
         table_free(state, table);
         return;
@@ -263,6 +264,21 @@ bool gs_groups_open(struct gs_group_operator *op, struct gs_groups *groups, bool
     *groups = (struct gs_groups){.table = op->spare, .is_partial = is_partial};
     memset(&op->spare, 0, sizeof op->spare);
     return groups->table.index != NULL || table_open(op, &groups->table, own_kind(op));
+}
+
+bool gs_groups_hold_window(struct gs_group_operator *op, uint64_t bytes)
+{
+    if (hold(op, bytes)) return true;
+    if (op->shared.op.is_part) gs_hold_anyway(&op->shared.op.holder, bytes);
+    return op->shared.op.is_part;
+}
+
+struct gs_groups *gs_groups_begun(struct gs_group_operator *op, struct gs_groups *groups)
+{
+    if (groups->table.index != NULL || gs_groups_open(op, groups, groups->is_partial))
+        return groups;
+    gs_groups_refuse(op, groups, false);
+    return NULL;
 }
 
 void gs_groups_fit(struct gs_group_operator *op, struct gs_groups *groups)
@@ -429,20 +445,6 @@ void gs_group_operator_promise_output(struct gs_window_operator *op, struct gs_p
 {
     gs_carry(gs_group_ops_of(&op->op.base)->group_bounds, values, op->op.node->schema->column_count,
              &op->op.next, op->op.carried);
-}
-
-uint64_t gs_group_operator_find(struct gs_window_operator *op, struct gs_punctuation *columns,
-                                gs_bound *first)
-{
-    gs_group_ops_of(&op->op.base)->bounds(columns, first);
-    return 1;
-}
-
-void gs_group_operator_name(struct gs_window_operator *op, const gs_bound *values,
-                            gs_bound *columns)
-{
-    struct gs_punctuation window = {.bounds = (gs_bound *)(uintptr_t)values};
-    gs_group_ops_of(&op->op.base)->group_bounds(&window, columns);
 }
 
 void gs_group_operator_ask(struct gs_window_operator *op, uint32_t k, gs_bound value)

@@ -38,6 +38,15 @@ static inline const struct gs_group_ops *gs_group_ops_of(const struct gs_operato
 bool gs_groups_hold(struct gs_group_operator *op, uint64_t bytes);
 /* False where there is no memory for a table. */
 bool gs_groups_open(struct gs_group_operator *op, struct gs_groups *groups, bool *is_partial);
+/* The same where a window begins. Of a part of the groups it begins in any case, perhaps without a
+ * table: it says that it lacks them, which rows of the others depend on. */
+bool gs_groups_hold_window(struct gs_group_operator *op, uint64_t bytes);
+static inline bool gs_groups_begin(struct gs_group_operator *op, struct gs_groups *groups)
+{
+    return gs_groups_open(op, groups, NULL) || op->shared.op.is_part;
+}
+/* Those of a window that has begun; NULL: there is no room yet, which is counted and marked. */
+struct gs_groups *gs_groups_begun(struct gs_group_operator *op, struct gs_groups *groups);
 /* No group comes any more: a table that is far larger than they need, as one that served many more
  * before, gives back what it has too much. */
 void gs_groups_fit(struct gs_group_operator *op, struct gs_groups *groups);
@@ -81,10 +90,6 @@ void gs_group_operator_extend(struct gs_window_operator *op, struct gs_punctuati
                               struct gs_extent *extent);
 void gs_group_operator_extend_output(struct gs_window_operator *op, struct gs_extent *extent);
 void gs_group_operator_promise_output(struct gs_window_operator *op, struct gs_punctuation *values);
-uint64_t gs_group_operator_find(struct gs_window_operator *op, struct gs_punctuation *columns,
-                                gs_bound *first);
-void gs_group_operator_name(struct gs_window_operator *op, const gs_bound *values,
-                            gs_bound *columns);
 void gs_group_operator_ask(struct gs_window_operator *op, uint32_t k, gs_bound value);
 uint64_t gs_group_operator_held(const struct gs_operator_state *op);
 void gs_group_operator_close(struct gs_group_operator *op);

@@ -126,10 +126,6 @@ static void receive_heartbeat(struct gs_operator_state *op)
 
 void gs_operator_take(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch)
 {
-    if (gs_batch_names_window(batch)) {
-        gs_lacking_take(op, port, batch);
-        return;
-    }
     struct gs_stage_span span = gs_stages_enter(op->stages);
     if (batch->is_heartbeat && *op->shows_heartbeats) receive_heartbeat(op);
     gs_cut_take(op, batch);
@@ -264,6 +260,13 @@ void gs_operator_pass(struct gs_operator_state *op, struct gs_batch *batch, uint
 void gs_operator_flush_output(struct gs_operator_state *op)
 {
     if (op->base.output->row_count > 0) gs_operator_send(op, NULL);
+}
+
+void gs_operator_tell_partial(struct gs_operator_state *op)
+{
+    gs_operator_flush_output(op);
+    if (!*op->failed) op->base.output->is_partial = true;
+    gs_operator_send(op, NULL);
 }
 
 void gs_operator_mark(struct gs_operator *base, bool is_partial)

@@ -14,7 +14,6 @@
 #include "../stream/stream.h"
 #include "cut.h"
 #include "gs_query_set.h"
-#include "lacking.h"
 #include "missing.h"
 
 struct gs_operator_state;
@@ -47,9 +46,6 @@ struct gs_operator_methods {
     /* inputs[port] has grown, or the batch is a heartbeat, or has no rows. */
     void (*on_punctuation)(struct gs_operator_state *op, uint32_t port,
                            const struct gs_batch *batch);
-    /* A window of which rows are missing, by the values of a port's columns (lacking.h): whoever
-     * makes windows has some that lack them. NULL: it passes on, in the output's columns. */
-    void (*on_lacking)(struct gs_operator_state *op, struct gs_batch *name);
     /* A consumer wants this bound of an output column, which is not given yet: what is needed for
      * that is asked of the inputs. */
     void (*on_request)(struct gs_operator_state *op, uint32_t column, gs_bound value);
@@ -132,6 +128,9 @@ void gs_operator_send(struct gs_operator_state *op, const struct gs_batch *cause
 void gs_operator_pass(struct gs_operator_state *op, struct gs_batch *batch, uint32_t row_count);
 /* Rows gathered so far go on, whether the batch is full or not. */
 void gs_operator_flush_output(struct gs_operator_state *op);
+/* Of a part of the groups: some of the window that op->given has come to were refused. A batch
+ * without rows says so, since of that window there may be rows in the other parts alone. */
+void gs_operator_tell_partial(struct gs_operator_state *op);
 /* What generated code calls. */
 bool gs_operator_room(struct gs_operator *op, const uint32_t *string_lengths);
 void gs_operator_mark(struct gs_operator *op, bool is_partial);

@@ -42,7 +42,7 @@ static void mark(struct order_state *state, struct order_window *window, const g
     if (window != NULL)
         window->window.is_partial = true;
     else
-        gs_window_operator_lack(&state->shared, values);
+        gs_windows_refuse(&state->shared.windows, values);
 }
 
 static void refuse_for_memory(struct order_state *state)
@@ -170,23 +170,6 @@ static void extend(struct gs_window_operator *op, struct gs_punctuation *last,
     memcpy(extent->columns, last->bounds, op->op.node->schema->column_count * sizeof(gs_bound));
 }
 
-static uint64_t find(struct gs_window_operator *op, struct gs_punctuation *columns, gs_bound *first)
-{
-    const struct gs_order_ops *ops = ops_of((struct order_state *)op);
-    for (uint32_t k = 0; k < ops->temporal_count; k++)
-        first[k] = columns->bounds[ops->temporal_columns[k]];
-    return 1;
-}
-
-/* Those that the output keeps. */
-static void name(struct gs_window_operator *op, const gs_bound *values, gs_bound *columns)
-{
-    const struct gs_order_ops *ops = ops_of((struct order_state *)op);
-    for (uint32_t k = 0; k < ops->temporal_count; k++)
-        if (ops->temporal_columns[k] < op->op.node->schema->column_count)
-            columns[ops->temporal_columns[k]] = values[k];
-}
-
 static void ask(struct gs_window_operator *op, uint32_t k, gs_bound value)
 {
     const struct gs_order_ops *ops = ops_of((struct order_state *)op);
@@ -254,8 +237,6 @@ static const struct gs_window_methods window_methods = {
     .promise_windows = promise_windows,
     .extend = extend,
     .promise_output = promise_output,
-    .find = find,
-    .name = name,
     .ask = ask,
     .leave = window_leave,
     .clear = window_clear,
@@ -291,7 +272,6 @@ const struct gs_operator_methods gs_order_methods = {
     .open = open_order,
     .on_batch = on_batch,
     .on_punctuation = gs_window_operator_on_punctuation,
-    .on_lacking = gs_window_operator_on_lacking,
     .on_request = gs_operator_ask_same,
     .extend = gs_window_operator_extend,
     .reach = gs_window_operator_reach,

@@ -104,7 +104,6 @@ static void queue_whole(struct gs_operator_state *op, const struct gs_batch *bat
         return;
     }
     whole->missing &= ~GS_MISSING_CUT;
-    whole->is_partial &= whole->row_count > 0;
     queue_rows(op, whole);
     gs_batch_release(whole);
 }
@@ -129,18 +128,11 @@ static void on_punctuation(struct gs_operator_state *op, uint32_t port,
     if (batch->row_count == 0 && passes_punctuation(op)) queue_batch(op, (struct gs_batch *)batch);
 }
 
-/* Who puts parts of the groups together needs it (runtime/part_order.c); else it ends here. */
-static void on_lacking(struct gs_operator_state *op, struct gs_batch *name)
-{
-    if (op->is_part) queue_batch(op, name);
-}
-
 const struct gs_operator_methods gs_output_methods = {
     .name = "output",
     .state_size = sizeof(struct output_state),
     .open = open_output,
     .on_batch = on_batch,
     .on_punctuation = on_punctuation,
-    .on_lacking = on_lacking,
     .on_request = gs_operator_ask_same,
 };

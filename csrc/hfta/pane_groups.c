@@ -170,6 +170,7 @@ static uint32_t look_up(const struct gs_pane_groups *all, const struct gs_groups
 bool gs_pane_groups_enter(struct gs_pane_groups *all, const struct gs_groups *pane)
 {
     struct looked_up found;
+    if (pane->table.index == NULL) return true; /* there was no room for one */
     for (uint32_t at = 0; at <= pane->table.mask;) {
         at = look_up(all, pane, at, &found);
         for (uint32_t k = 0; k < found.count; k++) {
@@ -237,6 +238,7 @@ static void entry_leave(struct gs_pane_groups *all, struct looked_up *found, uin
 void gs_pane_groups_leave(struct gs_pane_groups *all, const struct gs_groups *pane)
 {
     struct looked_up found;
+    if (pane->table.index == NULL) return;
     for (uint32_t at = 0; at <= pane->table.mask;) {
         at = look_up(all, pane, at, &found);
         for (uint32_t k = 0; k < found.count; k++)

@@ -298,14 +298,6 @@ static void end(struct gs_window_operator *op)
     if (op->windows.count == 0) drop_all((struct running_state *)op);
 }
 
-/* Of a window that never was here no row enters what stands, which lacks it all the same. */
-static void name(struct gs_window_operator *op, const gs_bound *values, gs_bound *columns)
-{
-    struct running_state *state = (struct running_state *)op;
-    state->is_partial |= state->standing.count > 0;
-    gs_group_operator_name(op, values, columns);
-}
-
 /* ---- bounds ---- */
 
 static void lower(const struct running_state *state, gs_bound *bound)
@@ -332,8 +324,6 @@ static const struct gs_window_methods window_methods = {
     .extend = gs_group_operator_extend,
     .promise_output = promise_output,
     .admit = gs_group_window_admit,
-    .find = gs_group_operator_find,
-    .name = name,
     .ask = gs_group_operator_ask,
     .end = end,
     .leave = window_leave,
@@ -366,7 +356,6 @@ const struct gs_operator_methods gs_running_methods = {
     .open = open_running,
     .on_batch = gs_group_operator_on_batch,
     .on_punctuation = gs_window_operator_on_punctuation,
-    .on_lacking = gs_window_operator_on_lacking,
     .on_request = gs_group_operator_on_request,
     .extend = gs_window_operator_extend,
     .reach = reach,

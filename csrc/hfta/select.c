@@ -20,9 +20,12 @@ static void on_batch(struct gs_operator_state *op, uint32_t port, struct gs_batc
 static void on_punctuation(struct gs_operator_state *op, uint32_t port,
                            const struct gs_batch *batch)
 {
+    bool lacks_groups = op->is_part && batch->is_partial && batch->row_count == 0;
+    if (lacks_groups) gs_operator_flush_output(op); /* rows of windows before */
     gs_carry(ops_of(op)->bounds, &op->inputs[port], op->node->schema->column_count, &op->next,
              op->carried);
     gs_operator_progress(op, batch, gs_operator_ended(op));
+    if (lacks_groups) gs_operator_tell_partial(op);
 }
 
 static void extend(struct gs_operator_state *op, uint32_t port, struct gs_punctuation *last,

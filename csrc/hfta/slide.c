@@ -36,8 +36,6 @@ struct slide_state {
     struct gs_group_operator shared; /* first */
     struct gs_windows lanes;
     void *whole; /* an entry: the aggregate of front and back */
-    bool has_refused;
-    gs_bound refused[GS_TEMPORAL_MAX]; /* the last pane of which a row was, and its lane */
 };
 
 static const struct gs_slide_ops *ops_of(const struct gs_group_operator *op)
@@ -109,7 +107,7 @@ static struct gs_window *lane_admit(void *owner, const gs_bound *values)
     struct gs_group_operator *op = owner;
     struct slide_state *state = owner;
     uint64_t bytes = gs_windows_bytes(&state->lanes, sizeof(struct lane));
-    if (!gs_groups_hold(op, bytes)) return NULL;
+    if (!gs_groups_hold_window(op, bytes)) return NULL;
     struct lane *lane = (struct lane *)gs_windows_add(&state->lanes, values, sizeof *lane);
     if (lane == NULL) {
         gs_let_go(&op->shared.op.holder, bytes);
@@ -142,16 +140,6 @@ static void values_in(const struct lane *lane, gs_bound id, gs_bound *values)
     memcpy(values + 1, lane->window.values, state->lanes.value_count * sizeof *values);
 }
 
-/* A later one than the next: that it lacks rows is kept until it is made again. */
-static void put_back(struct lane *lane, struct slide_window *window)
-{
-    gs_bound values[GS_TEMPORAL_MAX];
-    bool is_partial = window->window.is_partial;
-    values_in(lane, id_of(&window->window), values);
-    gs_windows_remove(windows_of(lane->op), &window->window, sizeof *window);
-    if (is_partial) gs_window_operator_lack(&lane->op->shared, values);
-}
-
 /* In the place of the one before. One window a lane: it is held in any case. */
 static bool next_window(struct lane *lane, gs_bound id)
 {
@@ -165,31 +153,20 @@ static bool next_window(struct lane *lane, gs_bound id)
     gs_hold_anyway(&lane->op->shared.op.holder, gs_windows_bytes(windows, sizeof *next));
     next->lane = lane;
     lane->next = next;
-    if (before != NULL) put_back(lane, before);
+    if (before != NULL) gs_windows_remove(windows, &before->window, sizeof *before);
     return true;
 }
 
-/* A row of the pane has been refused: all of its windows lack it, as those of the rows before it
- * that were of the same pane. */
-static void refuse(struct gs_group_operator *op, const gs_bound *pane, bool by_count)
-{
-    struct slide_state *state = (struct slide_state *)op;
-    const size_t bytes = windows_of(op)->value_count * sizeof *pane;
-    gs_bound window[GS_TEMPORAL_MAX];
-    gs_groups_count_refused(op, by_count);
-    if (state->has_refused && memcmp(state->refused, pane, bytes) == 0) return;
-    state->has_refused = true;
-    memcpy(state->refused, pane, bytes);
-    memcpy(window, pane, bytes);
-    for (window[0] = first_window(op, pane[0]); window[0] <= last_window(op, pane[0]); window[0]++)
-        gs_window_operator_lack(&op->shared, window);
-}
-
+/* Rows of the pane have been refused: windows up to its last one lack them. */
 static struct gs_window *pane_refuse(struct lane *lane, gs_bound id, bool by_count)
 {
-    gs_bound pane[GS_TEMPORAL_MAX];
-    values_in(lane, id, pane);
-    refuse(lane->op, pane, by_count);
+    gs_bound values[GS_TEMPORAL_MAX];
+    values_in(lane, last_window(lane->op, id), values);
+    gs_groups_count_refused(lane->op, by_count);
+    gs_windows_refuse(windows_of(lane->op), values);
+    if (lane->next != NULL && first_window(lane->op, id) <= id_of(&lane->next->window) &&
+        id_of(&lane->next->window) <= last_window(lane->op, id))
+        lane->next->window.is_partial = true;
     return NULL;
 }
 
@@ -197,8 +174,8 @@ static struct pane *pane_new(struct lane *lane, gs_bound id)
 {
     uint64_t bytes = gs_windows_bytes(&lane->panes, sizeof(struct pane));
     struct gs_groups groups;
-    if (!gs_groups_hold(lane->op, bytes)) return NULL;
-    if (gs_groups_open(lane->op, &groups, NULL)) {
+    if (!gs_groups_hold_window(lane->op, bytes)) return NULL;
+    if (gs_groups_begin(lane->op, &groups)) {
         struct pane *pane = (struct pane *)gs_windows_add(&lane->panes, &id, sizeof *pane);
         if (pane != NULL) {
             groups.is_partial = &pane->window.is_partial;
@@ -234,12 +211,14 @@ static struct gs_groups *find(struct gs_group_operator *op, const gs_bound *valu
     if (gs_window_operator_is_late(&op->shared, window)) return NULL;
     struct lane *lane = (struct lane *)gs_windows_meet(&state->lanes, values + 1, lane_admit, op);
     if (lane == NULL) {
-        refuse(op, values, false);
+        gs_groups_count_refused(op, false);
+        window[0] = last_window(op, values[0]);
+        gs_windows_refuse(windows_of(op), window);
         return NULL;
     }
     struct gs_window *pane = gs_windows_meet(&lane->panes, values, pane_admit, lane);
     if (pane == NULL && lane->panes.count == 0 && lane->next == NULL) lane_free(lane);
-    return pane == NULL ? NULL : &((struct pane *)pane)->groups;
+    return pane == NULL ? NULL : gs_groups_begun(op, &((struct pane *)pane)->groups);
 }
 
 /* ---- a window leaves ---- */
@@ -330,22 +309,11 @@ static void extend(struct gs_window_operator *base, struct gs_punctuation *last,
     gs_group_operator_extend_output(base, extent);
 }
 
-/* It may be one too far (gs_sliding_last). */
-static uint64_t find_windows(struct gs_window_operator *op, struct gs_punctuation *columns,
-                             gs_bound *first)
-{
-    gs_group_operator_find(op, columns, first);
-    gs_bound last = gs_sliding_last(ops_of((struct gs_group_operator *)op)->panes, first[0]);
-    return (uint64_t)(last - first[0]) + 1;
-}
-
 static const struct gs_window_methods window_methods = {
     .window_size = sizeof(struct slide_window),
     .promise_windows = gs_group_operator_promise_windows,
     .extend = extend,
     .promise_output = gs_group_operator_promise_output,
-    .find = find_windows,
-    .name = gs_group_operator_name,
     .ask = gs_group_operator_ask,
     .leave = window_leave,
     .clear = window_clear,
@@ -404,7 +372,6 @@ const struct gs_operator_methods gs_slide_methods = {
     .open = open_slide,
     .on_batch = gs_group_operator_on_batch,
     .on_punctuation = gs_window_operator_on_punctuation,
-    .on_lacking = gs_window_operator_on_lacking,
     .on_request = gs_group_operator_on_request,
     .extend = gs_window_operator_extend,
     .reach = gs_window_operator_reach,

@@ -13,22 +13,12 @@ static void extend(struct gs_window_operator *op, struct gs_punctuation *last,
     gs_group_operator_extend_output(op, extent);
 }
 
-/* It may be one too far (gs_sliding_last). */
-static uint64_t find(struct gs_window_operator *op, struct gs_punctuation *columns, gs_bound *first)
-{
-    const struct gs_slide_rows_ops *ops = (const struct gs_slide_rows_ops *)op->op.base.ops;
-    gs_group_operator_find(op, columns, first);
-    return (uint64_t)(gs_sliding_last(ops->panes, first[0]) - first[0]) + 1;
-}
-
 static const struct gs_window_methods window_methods = {
     .window_size = sizeof(struct gs_group_window),
     .promise_windows = gs_group_operator_promise_windows,
     .extend = extend,
     .promise_output = gs_group_operator_promise_output,
     .admit = gs_group_window_admit,
-    .find = find,
-    .name = gs_group_operator_name,
     .ask = gs_group_operator_ask,
     .leave = gs_group_window_leave,
     .clear = gs_group_window_clear,
@@ -54,7 +44,6 @@ const struct gs_operator_methods gs_slide_rows_methods = {
     .open = open_slide_rows,
     .on_batch = gs_group_operator_on_batch,
     .on_punctuation = gs_window_operator_on_punctuation,
-    .on_lacking = gs_window_operator_on_lacking,
     .on_request = gs_group_operator_on_request,
     .extend = gs_window_operator_extend,
     .reach = gs_window_operator_reach,

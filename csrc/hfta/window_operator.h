@@ -22,12 +22,6 @@ struct gs_window_methods {
                    struct gs_extent *extent);
     /* What holds of the windows still to leave, or to come, to op->next. */
     void (*promise_output)(struct gs_window_operator *op, struct gs_punctuation *values);
-    /* In which windows a row of these columns of the input would be: in so many, from the first on
-     * in the first value. One of them that is GS_BOUND_NONE is not known. */
-    uint64_t (*find)(struct gs_window_operator *op, struct gs_punctuation *columns,
-                     gs_bound *first);
-    /* The columns of the output that show a window's values. */
-    void (*name)(struct gs_window_operator *op, const gs_bound *values, gs_bound *columns);
     /* Asks the inputs for what promises at least so much of the windows' value k. */
     void (*ask)(struct gs_window_operator *op, uint32_t k, gs_bound value);
     /* All input has come; NULL: nothing is to be done then. */
@@ -62,10 +56,7 @@ static inline struct gs_window *gs_window_operator_meet(struct gs_window_operato
 {
     return gs_windows_meet(&op->windows, values, op->methods->admit, op);
 }
-/* Rows of the window with these values were refused, or are missing in what comes in. */
-void gs_window_operator_lack(struct gs_window_operator *op, const gs_bound *values);
 /* For struct gs_operator_methods. */
-void gs_window_operator_on_lacking(struct gs_operator_state *op, struct gs_batch *name);
 void gs_window_operator_on_punctuation(struct gs_operator_state *op, uint32_t port,
                                        const struct gs_batch *batch);
 void gs_window_operator_extend(struct gs_operator_state *op, uint32_t port,

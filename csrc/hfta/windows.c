@@ -14,8 +14,8 @@ bool gs_windows_open(struct gs_windows *windows, uint32_t value_count, const uin
     windows->heap_count = value_count > 0 ? value_count : 1;
     windows->waiting = calloc(windows->heap_count, sizeof *windows->waiting);
     windows->due = calloc(windows->heap_count, sizeof *windows->due);
-    windows->lacking.width = value_count;
-    if (windows->waiting == NULL || windows->due == NULL) return false;
+    windows->refused = calloc(windows->heap_count, sizeof *windows->refused);
+    if (windows->waiting == NULL || windows->due == NULL || windows->refused == NULL) return false;
     for (uint32_t k = 0; k < windows->heap_count; k++)
         windows->waiting[k].place = windows->waiting[k].value = windows->due[k].place =
             windows->due[k].value = k;
@@ -264,7 +264,8 @@ struct gs_window *gs_windows_add(struct gs_windows *windows, const gs_bound *val
     window->places = (uint32_t *)(window->values + windows->heap_count);
     memcpy(window->values, values, windows->value_count * sizeof *values);
     window->is_due = windows->is_over || gs_windows_have_passed(windows, values);
-    window->is_partial = gs_window_names_take(&windows->lacking, values);
+    window->is_partial = windows->has_refused &&
+                         gs_window_compare(values, windows->refused, windows->value_count) <= 0;
     windows->count++;
     heaps_put(windows, window);
     joint_put(windows, window);
@@ -272,12 +273,12 @@ struct gs_window *gs_windows_add(struct gs_windows *windows, const gs_bound *val
     return window;
 }
 
-bool gs_windows_lack(struct gs_windows *windows, const gs_bound *values)
+void gs_windows_refuse(struct gs_windows *windows, const gs_bound *values)
 {
-    struct gs_window *window = gs_windows_find(windows, values);
-    if (window != NULL) window->is_partial = true;
-    if (window != NULL || gs_windows_have_passed(windows, values)) return true;
-    return gs_window_names_add(&windows->lacking, windows->holder, values);
+    uint32_t count = windows->value_count;
+    if (windows->has_refused && gs_window_compare(values, windows->refused, count) <= 0) return;
+    windows->has_refused = true;
+    memcpy(windows->refused, values, count * sizeof *values);
 }
 
 void gs_windows_remove(struct gs_windows *windows, struct gs_window *window, size_t bytes)
@@ -399,8 +400,8 @@ void gs_windows_close(struct gs_windows *windows)
     free(windows->lookup);
     free(windows->above[0].items);
     free(windows->above[1].items);
+    free(windows->refused);
     gs_punctuation_close(&windows->passed);
-    if (windows->holder == NULL) return;
-    gs_window_names_close(&windows->lacking, windows->holder);
-    gs_let_go(windows->holder, index_bytes(windows, windows->capacity));
+    if (windows->holder != NULL)
+        gs_let_go(windows->holder, index_bytes(windows, windows->capacity));
 }

@@ -11,7 +11,6 @@
 #include "../base/memory.h"
 #include "../stream/punctuation.h"
 #include "gs_query_set.h"
-#include "window_names.h"
 
 /* How far a window is behind a joint bound. */
 enum gs_window_joint { GS_JOINT_ABOVE_FIRST = 0, GS_JOINT_ABOVE_SECOND, GS_JOINT_COVERED };
@@ -20,8 +19,7 @@ struct gs_window {
     gs_bound *values;
     uint32_t *places; /* in the heap of each value, and in that of a joint bound */
     bool is_due;
-    bool is_partial; /* rows of it were refused, */
-    bool is_told;    /* and it has been said (lacking.h) */
+    bool is_partial; /* rows of it were refused */
     uint8_t joint;   /* enum gs_window_joint, once there is a joint bound */
 };
 
@@ -52,8 +50,10 @@ struct gs_windows {
     struct gs_punctuation passed; /* the end passes all */
     struct gs_joint_bound out;    /* the last joint bound of which all that it covers has left */
     bool is_over;
-    struct gs_window_names lacking; /* one of them that is made later is incomplete */
-    uint64_t comparisons;           /* of windows, for a test that counts the work */
+    /* Windows were refused, none above this one: one that is made later is incomplete. */
+    bool has_refused;
+    gs_bound *refused;
+    uint64_t comparisons; /* of windows, for a test that counts the work */
 };
 
 /* False where there is no memory. */
@@ -67,9 +67,8 @@ struct gs_window *gs_windows_meet(struct gs_windows *windows, const gs_bound *va
 struct gs_window *gs_windows_find(struct gs_windows *windows, const gs_bound *values);
 /* A window of so many bytes, of which the rest is zero, with these values; NULL without memory. */
 struct gs_window *gs_windows_add(struct gs_windows *windows, const gs_bound *values, size_t bytes);
-/* Rows of the window with these values are missing, whether it is there or will be; false where
- * there is no memory. One that has been passed is nobody's matter any more. */
-bool gs_windows_lack(struct gs_windows *windows, const gs_bound *values);
+/* A row of a window that cannot be made was refused. */
+void gs_windows_refuse(struct gs_windows *windows, const gs_bound *values);
 /* What gs_windows_add asks of the holder for a window. */
 uint64_t gs_windows_bytes(const struct gs_windows *windows, size_t bytes);
 /* Takes a window of so many bytes out, and frees it. */

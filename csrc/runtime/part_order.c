@@ -24,7 +24,7 @@ struct gs_part_order {
     struct gs_holder holder;   /* of what waits, and is gathered */
     bool is_going;             /* a window is, */
     gs_bound *window;          /* this one, by its values of the columns, */
-    bool is_partial, is_named; /* of which groups were refused, which has been said, */
+    bool is_partial;           /* of which groups were refused, */
     uint32_t turn;             /* and this part's rows are next */
     gs_bound *another;         /* room for one that is compared */
     struct gs_batch *gathered; /* rows of windows that are small, or NULL */
@@ -136,10 +136,9 @@ int gs_part_order_add(struct gs_part_order *order, uint32_t p, struct gs_batch *
 {
     struct part *part = &order->parts[p];
     order->has_ended[p] |= batch->is_end;
-    bool is_name = gs_batch_names_window(batch);
-    for (uint32_t k = 0; k < order->column_count && !is_name; k++)
+    for (uint32_t k = 0; k < order->column_count; k++)
         part->bounds[k] = batch->punctuation.bounds[order->columns[k]];
-    if (batch->row_count == 0 && !is_name) return GS_OK;
+    if (batch->row_count == 0 && !batch->is_partial) return GS_OK;
     if (part->count == part->capacity && !grow(part))
         return gs_fail(error, GS_ERROR, "no memory for rows that wait for others");
     gs_hold_anyway(&order->holder, gs_batch_bytes(batch));
@@ -149,7 +148,8 @@ int gs_part_order_add(struct gs_part_order *order, uint32_t p, struct gs_batch *
 
 /* ---- windows ---- */
 
-/* A batch without rows names it: bounds are its values (gigastream/plan/named_windows.py). */
+/* Of a batch without rows: the window that its bounds have come to (gs_operator_tell_partial). They
+ * are its values (gigastream/plan/named_windows.py). */
 static void window_of(const struct gs_part_order *order, const struct gs_batch *batch, uint32_t row,
                       gs_bound *window)
 {
@@ -206,36 +206,13 @@ static bool lacks_some_of(const struct gs_part_order *order, const struct part *
     return false;
 }
 
-/* That the window lacks rows goes on before what is left of it. NULL: there is no memory. */
-static struct gs_batch *name_of(const struct gs_part_order *order, const struct gs_batch *from)
-{
-    struct gs_batch *name = gs_batch_new(from->schema, 0);
-    if (name == NULL) return NULL;
-    name->object = from->object == NULL ? NULL : gs_shared_object_retain(from->object);
-    name->is_partial = true;
-    for (uint32_t c = 0; c < from->schema->column_count; c++)
-        name->punctuation.bounds[c] = GS_BOUND_NONE;
-    for (uint32_t k = 0; k < order->column_count; k++)
-        name->punctuation.bounds[order->columns[k]] = order->window[k];
-    return name;
-}
-
-/* As long as nothing of a window has gone on, it waits. */
-static const struct gs_batch *any_waiting(const struct gs_part_order *order)
-{
-    uint32_t p = 0;
-    while (order->parts[p].count == 0)
-        p++;
-    return batch_at(&order->parts[p], 0);
-}
-
 /* False: no window may go on yet. */
 static bool begin_window(struct gs_part_order *order)
 {
     if (!find_oldest(order)) return false;
     for (uint32_t p = 0; p < order->count; p++)
         if (!has_all_of(order, p, order->window)) return false;
-    order->is_partial = order->is_named = false;
+    order->is_partial = false;
     for (uint32_t p = 0; p < order->count; p++)
         order->is_partial |= lacks_some_of(order, &order->parts[p], order->window);
     order->turn = 0;
@@ -314,11 +291,6 @@ static struct gs_batch *give(struct gs_part_order *order, struct part *part)
 /* The next batch of the window that is going on; NULL: all its rows are out, or gathered. */
 static int go_on(struct gs_part_order *order, struct gs_batch **batch)
 {
-    if (order->is_partial && !order->is_named) {
-        order->is_named = true;
-        *batch = name_of(order, any_waiting(order));
-        return *batch != NULL ? GS_OK : GS_ERROR;
-    }
     for (; order->turn < order->count; order->turn++) {
         struct part *part = &order->parts[order->turn];
         while (part->count > 0 &&

@@ -101,7 +101,7 @@ class ExchangingSession(DividedSession):
         for event in turn:
             if event.query in self._orders:
                 ordered = self._orders[event.query].add(part, event.batch)
-                yield from (replace(event, batch=batch) for batch in ordered if batch.row_count)
+                yield from (replace(event, batch=batch) for batch in ordered)
             else:
                 assert self._above is not None, "what is no output is read above"
                 self._above.take(part, event)
