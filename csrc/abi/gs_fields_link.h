@@ -10,6 +10,7 @@
 /* Rounds towards -infinity, so that time is increasing across the epoch as well. */
 static inline int64_t gs_floor_divide(int64_t value, int64_t divisor)
 {
+    if (__builtin_expect(value >= 0, 1)) return (int64_t)((uint64_t)value / (uint64_t)divisor);
     return value / divisor - (value % divisor < 0);
 }
 

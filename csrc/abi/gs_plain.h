@@ -41,6 +41,13 @@ GS_ALWAYS_INLINE void gs_plain_transport(struct gs_packet *packet, enum gs_layer
     }
 }
 
+/* IPv4 without options behind Ethernet without a tag: where everything is, is known before. */
+GS_ALWAYS_INLINE bool gs_is_plainest(const struct gs_packet *packet)
+{
+    return packet->caplen >= 34 && gs_load_be16(packet->bytes + 12) == GS_PLAIN_IPV4 &&
+           packet->bytes[14] == 0x45;
+}
+
 /* Decodes a packet of which nothing is decoded. False: it is not plain, and is to be decoded anew.
  * `wanted` and `depth` are constants: a packet that cannot be of all the protocols wanted is not
  * looked at any further, and has none of those that it would have to have. */
@@ -53,6 +60,14 @@ GS_ALWAYS_INLINE bool gs_plain_decode(struct gs_packet *packet, uint32_t wanted,
 
     packet->protocols = GS_PROTOCOL_PKT;
     if (depth == GS_DEPTH_RECORD) return true;
+    if (depth != GS_DEPTH_LINK && !(wanted & GS_PROTOCOL_IPV6) &&
+        GS_LIKELY(gs_is_plainest(packet))) {
+        packet->ether_type = GS_PLAIN_IPV4;
+        packet->protocols |= GS_PROTOCOL_ETH;
+        layer = gs_decode_ipv4(packet, 14);
+        if (depth == GS_DEPTH_TRANSPORT) gs_plain_transport(packet, layer, wanted);
+        return true;
+    }
     if (packet->caplen < 18) return false;
     ether_type = gs_load_be16(packet->bytes + 12);
     if (GS_UNLIKELY(ether_type == GS_PLAIN_TAG)) {
@@ -79,16 +94,38 @@ GS_ALWAYS_INLINE bool gs_plain_decode(struct gs_packet *packet, uint32_t wanted,
     return true;
 }
 
-/* Packet `at` of a burst, decoded for who wants those that are of all these protocols. */
+/* Where a burst is read. */
+struct gs_burst_cursor {
+    const uint8_t *at; /* a struct gs_packet, or a struct gs_frame */
+    bool is_frame;
+    uint32_t step_bytes, left;
+};
+
+GS_ALWAYS_INLINE struct gs_burst_cursor gs_burst_begin(const struct gs_burst *burst)
+{
+    const bool is_frame = burst->packets == NULL;
+    return (struct gs_burst_cursor){
+        .at = is_frame ? burst->frames : (const uint8_t *)burst->packets,
+        .is_frame = is_frame,
+        .step_bytes = is_frame ? burst->frame_bytes : sizeof *burst->packets,
+        .left = burst->count};
+}
+
+GS_ALWAYS_INLINE void gs_burst_go_on(struct gs_burst_cursor *cursor)
+{
+    cursor->at += cursor->step_bytes;
+    cursor->left--;
+}
+
+/* The next packet of a burst, decoded for who wants those that are of all these protocols. */
 GS_ALWAYS_INLINE struct gs_packet gs_burst_packet(const struct gs_host *host,
-                                                  const struct gs_burst *burst, uint32_t at,
+                                                  const struct gs_burst_cursor *cursor,
                                                   uint32_t wanted, enum gs_depth depth)
 {
-    const struct gs_frame *frame;
+    const struct gs_frame *frame = (const void *)cursor->at;
     struct gs_packet packet, other;
 
-    if (burst->packets != NULL) return burst->packets[at];
-    frame = (const void *)(burst->frames + (size_t)at * burst->frame_bytes);
+    if (!cursor->is_frame) return *(const struct gs_packet *)(const void *)cursor->at;
     packet = gs_packet_of_frame(frame);
     if (GS_LIKELY(gs_plain_decode(&packet, wanted, depth))) return packet;
     other = gs_packet_of_frame(frame);

@@ -89,39 +89,50 @@ static inline __attribute__((always_inline)) int read_shape(struct gs_capture *c
     return caplen > GS_CAPTURED_BYTES_MAX ? damaged_length(capture, caplen, error) : GS_AGAIN;
 }
 
+/* Records that begin before this many bytes are wholly there, as far as their headers go, and
+ * within reach of the offset `first` has. */
+static inline size_t begins_before(const struct gs_frame_reach *reach, uint64_t offset,
+                                   size_t bytes, uint32_t header_bytes)
+{
+    if (bytes < header_bytes || reach->until_offset <= offset) return 0;
+    uint64_t reached = reach->until_offset - offset;
+    size_t whole = bytes - header_bytes + 1;
+    return reached < whole ? (size_t)reached : whole;
+}
+
 /* The same records, of which only the frames are written. */
 static inline __attribute__((always_inline)) uint32_t
 peek_shape(const struct gs_capture *capture, struct gs_frame *frames, uint32_t capacity,
            const struct gs_frame_reach *reach, struct gs_frame_run *result,
-           struct record_shape shape)
+           struct record_shape shape, bool is_mapped)
 {
     const uint8_t *const first = gs_byte_input_at(&capture->input);
-    const uint8_t *const end = first + gs_byte_input_available(&capture->input);
-    const bool is_mapped = gs_byte_input_is_mapped(&capture->input);
+    const size_t bytes = gs_byte_input_available(&capture->input);
     const uint64_t offset = gs_byte_input_offset(&capture->input);
-    const struct gs_frame_reach within = *reach;
-    const uint8_t *record = first, *last = first;
+    const size_t until = begins_before(reach, offset, bytes, shape.header_bytes);
+    const int64_t least_ns = reach->least_ns, high_ns = reach->high_ns;
+    struct gs_frame *next = frames, *const frames_end = frames + capacity;
     struct gs_frame_run run = *result;
-    uint32_t count = 0;
+    size_t at = 0;
 
-    for (; count < capacity; count++) {
-        size_t left = (size_t)(end - record);
-        if (left < shape.header_bytes) break;
-        uint32_t caplen = gs_load_u32(record + 8, shape.swapped);
-        if (caplen > GS_CAPTURED_BYTES_MAX || caplen > left - shape.header_bytes) break;
+    for (; next < frames_end && at < until; next++) {
+        const uint8_t *const record = first + at;
+        const uint32_t caplen = gs_load_u32(record + 8, shape.swapped);
+        const size_t behind = at + shape.header_bytes + caplen;
+        if (caplen > GS_CAPTURED_BYTES_MAX || behind > bytes) break;
         if (is_mapped) gs_prefetch_ahead(record, shape.header_bytes + caplen);
         const struct gs_frame frame = frame_of(record, caplen, shape);
-        if (!gs_frame_is_within(&within, &run, frame.timestamp_ns,
-                                offset + (uint64_t)(record - first)))
+        if (frame.timestamp_ns < least_ns || gs_frame_run_high(&run, frame.timestamp_ns) >= high_ns)
             break;
-        frames[count] = frame;
+        *next = frame;
         gs_frame_run_see(&run, frame.timestamp_ns);
         run.truncated += caplen < frame.len;
-        last = record;
-        record += shape.header_bytes + caplen;
+        at = behind;
     }
+    const uint32_t count = (uint32_t)(next - frames);
+    const uint8_t *const last = count > 0 ? frames[count - 1].bytes - shape.header_bytes : first;
     run.last_offset = offset + (uint64_t)(last - first);
-    run.bytes = (size_t)(record - first);
+    run.bytes = at;
     *result = run;
     return count;
 }
@@ -139,7 +150,9 @@ peek_shape(const struct gs_capture *capture, struct gs_frame *frames, uint32_t c
                                 struct gs_frame_run *run)                                          \
     {                                                                                              \
         const struct record_shape shape = {swapped, nanoseconds_per_tick, header_bytes};           \
-        return peek_shape(capture, frames, capacity, reach, run, shape);                           \
+        if (gs_byte_input_is_mapped(&capture->input))                                              \
+            return peek_shape(capture, frames, capacity, reach, run, shape, true);                 \
+        return peek_shape(capture, frames, capacity, reach, run, shape, false);                    \
     }
 
 READER(microseconds, false, MICROSECOND, 16)

@@ -48,7 +48,8 @@ def takes_frames(context: CodeContext, node: LowNode) -> bool:
 def each_packet(lines: Lines, context: CodeContext, node: LowNode) -> Iterator[TupleWriter]:
     """What is written inside is done for each packet that is left; the others are counted."""
     if is_alone(context.plan, node):
-        with lines.block("for (uint32_t at = 0; at < burst->count; at++)"):
+        lines.add("struct gs_burst_cursor cursor = gs_burst_begin(burst);")
+        with lines.block("for (; cursor.left > 0; gs_burst_go_on(&cursor))"):
             yield _own_packet(lines, context, node)
         return
     with lines.block("for (uint32_t base = 0; base < burst->count; base += 64)"):
@@ -64,7 +65,7 @@ def _own_packet(lines: Lines, context: CodeContext, node: LowNode) -> TupleWrite
     wanted, depth = bit_of(base_of(node)), depth_of(context.plan)
     lines.add(
         "const struct gs_packet whole =",
-        f"    gs_burst_packet(lfta->host, burst, at, {wanted}, {depth});",
+        f"    gs_burst_packet(lfta->host, &cursor, {wanted}, {depth});",
         "const struct gs_packet *const packet = &whole;",
         "(void)packet;",
     )

@@ -125,7 +125,7 @@ def _write_aggregation(
             "const uint64_t hash_key[] = {table->hash_key[0], table->hash_key[1]};",
             "const uint32_t slot_mask = table->slot_mask;",
             f"struct {prefix}_row rows[{'1' if node.has_wide_rows else 'GS_BURST_CAPACITY'}];",
-            "uint32_t count = 0;",
+            f"struct {prefix}_row *row = rows;",
             "bool differs = false;",
         )
         if node.deals_rows:
@@ -138,7 +138,8 @@ def _write_aggregation(
         with each_packet(lines, context, node) as tuple_writer:
             _write_group(lines, context, prefix, node, tuple_writer)
             if node.has_wide_rows:
-                lines.add(f"{prefix}_add(lfta, rows, count, differs);", "count = 0;")
+                lines.add(f"{prefix}_add(lfta, rows, 1, differs);", "row = rows;")
+        lines.add("const uint32_t count = (uint32_t)(row - rows);", "(void)count;")
         if node.deals_rows:
             dealt = f"{prefix}_take(lfta, rows, {prefix}_deal(lfta, rows, count))"
             lines.add(f"if (has_others) {dealt};", "else")
@@ -191,7 +192,6 @@ def _write_group(
     write_conditions(lines, context, prefix, node, tuple_writer)
     tuple_writer.load(*(g.expression for g in node.groups))
     tuple_writer.load(*(e for a in node.accumulators for e in a.expressions))
-    lines.add(f"struct {prefix}_row *row = &rows[count];")
     windows = {group: k for k, group in enumerate(window_groups(node.groups))}
     for i, group in enumerate(node.groups):
         lines.add(comment(f"{expression_text(group.expression)} AS {group.name}"))
@@ -219,7 +219,7 @@ def _write_place(lines: Lines, node: PartialAggregate) -> None:
     if differs:
         lines.add(f"differs |= {' || '.join(differs)};")
     mask = "fetched_mask" if node.deals_rows else "slot_mask"
-    lines.add(f"__builtin_prefetch(&slots[row->slot & {mask}], 1);", "count++;")
+    lines.add(f"__builtin_prefetch(&slots[row->slot & {mask}], 1);", "row++;")
 
 
 def _write_update(lines: Lines, prefix: str, node: PartialAggregate) -> None:
