@@ -224,6 +224,8 @@ def _write_place(lines: Lines, node: PartialAggregate) -> None:
 
 def _write_update(lines: Lines, prefix: str, node: PartialAggregate) -> None:
     """The second pass: drip, window, slot (the order of OPERATORS section 3)."""
+    with lines.block("if (is_quiet)"):
+        _write_meeting(lines, prefix, node)
     lines.add(f"const struct {prefix}_row *row = &rows[at];")
     with lines.block("if (GS_UNLIKELY(!is_quiet))"):
         _write_unquiet(lines, node)
@@ -246,6 +248,21 @@ def _write_update(lines: Lines, prefix: str, node: PartialAggregate) -> None:
     lines.add("slot->control = control;")
     lines.add(*(f"slot->g{i} = row->g{i};" for i in key_groups(node.groups)))
     _write_start(lines, node)
+
+
+def _write_meeting(lines: Lines, prefix: str, node: PartialAggregate) -> None:
+    """Rows that only meet their groups, up to the first that does not."""
+    lines.add("const uint32_t of_window = window + 1;")
+    with lines.block("for (; at < count; at++)"):
+        lines.add(
+            f"const struct {prefix}_row *row = &rows[at];",
+            f"struct {prefix}_slot *slot = &slots[row->slot & slot_mask];",
+            f"if (!{prefix}_is_of(slot, row, row->tag | of_window)) break;",
+        )
+        for test in _overflows(node):
+            lines.add(f"if (GS_UNLIKELY({test})) break;")
+        _write_sums(lines, node)
+    lines.add("if (at == count) break;")
 
 
 def _write_unquiet(lines: Lines, node: PartialAggregate) -> None:
@@ -280,17 +297,26 @@ def _write_start(lines: Lines, node: PartialAggregate) -> None:
 
 
 def _write_add(lines: Lines, prefix: str, node: PartialAggregate) -> None:
-    overflows = [
-        low_writer_of(a).overflow(f"slot->a{i}", _arguments(node, i), a)
-        for i, a in enumerate(node.accumulators)
-    ]
-    overflows = [test for test in overflows if test]
+    overflows = _overflows(node)
     if overflows:
         lines.add("/* a sum that would not fit leaves as it is, and starts again */")
         with lines.block(f"if (GS_UNLIKELY({' || '.join(overflows)}))"):
             _write_emit_slot(lines, prefix)
             _write_start(lines, node)
             lines.add("continue;")
+    _write_sums(lines, node)
+
+
+def _overflows(node: PartialAggregate) -> list[str]:
+    """C conditions: an aggregate has no room for the row."""
+    tests = (
+        low_writer_of(a).overflow(f"slot->a{i}", _arguments(node, i), a)
+        for i, a in enumerate(node.accumulators)
+    )
+    return [test for test in tests if test]
+
+
+def _write_sums(lines: Lines, node: PartialAggregate) -> None:
     for index, accumulator in enumerate(node.accumulators):
         writer, at, x = low_writer_of(accumulator), f"slot->a{index}", _arguments(node, index)
         values = handed_over(accumulator, x)
