@@ -37,12 +37,20 @@ static inline int64_t gs_frame_run_high(const struct gs_frame_run *run, int64_t 
     return both_reached > run->high_ns ? both_reached : run->high_ns;
 }
 
+/* Whether one more record is within reach, as far as time goes. */
 static inline bool gs_frame_is_within(const struct gs_frame_reach *reach,
-                                      const struct gs_frame_run *run, int64_t timestamp_ns,
-                                      uint64_t offset)
+                                      const struct gs_frame_run *run, int64_t timestamp_ns)
 {
-    return timestamp_ns >= reach->least_ns &&
-           gs_frame_run_high(run, timestamp_ns) < reach->high_ns && offset < reach->until_offset;
+    return timestamp_ns >= reach->least_ns && gs_frame_run_high(run, timestamp_ns) < reach->high_ns;
+}
+
+/* Of so many bytes, from this offset of the source on: how many have a begin of a record within
+ * reach. */
+static inline size_t gs_frame_reach_bytes(const struct gs_frame_reach *reach, uint64_t offset,
+                                          size_t bytes)
+{
+    if (reach->until_offset <= offset) return 0;
+    return reach->until_offset - offset < bytes ? (size_t)(reach->until_offset - offset) : bytes;
 }
 
 static inline void gs_frame_run_see(struct gs_frame_run *run, int64_t timestamp_ns)

@@ -89,17 +89,6 @@ static inline __attribute__((always_inline)) int read_shape(struct gs_capture *c
     return caplen > GS_CAPTURED_BYTES_MAX ? damaged_length(capture, caplen, error) : GS_AGAIN;
 }
 
-/* Records that begin before this many bytes are wholly there, as far as their headers go, and
- * within reach of the offset `first` has. */
-static inline size_t begins_before(const struct gs_frame_reach *reach, uint64_t offset,
-                                   size_t bytes, uint32_t header_bytes)
-{
-    if (bytes < header_bytes || reach->until_offset <= offset) return 0;
-    uint64_t reached = reach->until_offset - offset;
-    size_t whole = bytes - header_bytes + 1;
-    return reached < whole ? (size_t)reached : whole;
-}
-
 /* The same records, of which only the frames are written. */
 static inline __attribute__((always_inline)) uint32_t
 peek_shape(const struct gs_capture *capture, struct gs_frame *frames, uint32_t capacity,
@@ -109,8 +98,9 @@ peek_shape(const struct gs_capture *capture, struct gs_frame *frames, uint32_t c
     const uint8_t *const first = gs_byte_input_at(&capture->input);
     const size_t bytes = gs_byte_input_available(&capture->input);
     const uint64_t offset = gs_byte_input_offset(&capture->input);
-    const size_t until = begins_before(reach, offset, bytes, shape.header_bytes);
-    const int64_t least_ns = reach->least_ns, high_ns = reach->high_ns;
+    const size_t whole = bytes < shape.header_bytes ? 0 : bytes - shape.header_bytes + 1;
+    const size_t until = gs_frame_reach_bytes(reach, offset, whole); /* a header begins before it */
+    const struct gs_frame_reach within = *reach;
     struct gs_frame *next = frames, *const frames_end = frames + capacity;
     struct gs_frame_run run = *result;
     size_t at = 0;
@@ -122,8 +112,7 @@ peek_shape(const struct gs_capture *capture, struct gs_frame *frames, uint32_t c
         if (caplen > GS_CAPTURED_BYTES_MAX || behind > bytes) break;
         if (is_mapped) gs_prefetch_ahead(record, shape.header_bytes + caplen);
         const struct gs_frame frame = frame_of(record, caplen, shape);
-        if (frame.timestamp_ns < least_ns || gs_frame_run_high(&run, frame.timestamp_ns) >= high_ns)
-            break;
+        if (!gs_frame_is_within(&within, &run, frame.timestamp_ns)) break;
         *next = frame;
         gs_frame_run_see(&run, frame.timestamp_ns);
         run.truncated += caplen < frame.len;

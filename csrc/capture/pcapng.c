@@ -183,36 +183,36 @@ static inline __attribute__((always_inline)) uint32_t frame_of(const uint8_t *bl
 
 static inline __attribute__((always_inline)) uint32_t
 peek_section(const struct gs_capture *capture, struct gs_frame *frames, uint32_t capacity,
-             const struct gs_frame_reach *reach, struct gs_frame_run *result, bool swapped)
+             const struct gs_frame_reach *reach, struct gs_frame_run *result, bool swapped,
+             bool is_mapped)
 {
     const uint8_t *const first = gs_byte_input_at(&capture->input);
-    const uint8_t *const end = first + gs_byte_input_available(&capture->input);
-    const bool is_mapped = gs_byte_input_is_mapped(&capture->input);
+    const size_t bytes = gs_byte_input_available(&capture->input);
     const uint64_t offset = gs_byte_input_offset(&capture->input);
+    const size_t until = gs_frame_reach_bytes(reach, offset, bytes);
     const struct gs_tick tick = capture->place.interfaces[0].tick;
     const struct gs_frame_reach within = *reach;
-    const uint8_t *block = first, *last = first;
+    struct gs_frame *next = frames, *const frames_end = frames + capacity;
     struct gs_frame_run run = *result;
-    uint32_t count = 0;
+    size_t at = 0, last = 0;
 
-    for (; count < capacity; count++) {
+    for (; next < frames_end && at < until; next++) {
         struct gs_frame frame;
-        uint32_t bytes = frame_of(block, (size_t)(end - block), swapped, &tick, &frame);
-        if (bytes == 0) break;
-        if (is_mapped) gs_prefetch_ahead(block, bytes);
-        if (!gs_frame_is_within(&within, &run, frame.timestamp_ns,
-                                offset + (uint64_t)(block - first)))
-            break;
-        frames[count] = frame;
+        const uint8_t *const block = first + at;
+        const uint32_t block_bytes = frame_of(block, bytes - at, swapped, &tick, &frame);
+        if (block_bytes == 0) break;
+        if (is_mapped) gs_prefetch_ahead(block, block_bytes);
+        if (!gs_frame_is_within(&within, &run, frame.timestamp_ns)) break;
+        *next = frame;
         gs_frame_run_see(&run, frame.timestamp_ns);
         run.truncated += frame.caplen < frame.len;
-        last = block;
-        block += bytes;
+        last = at;
+        at += block_bytes;
     }
-    run.last_offset = offset + (uint64_t)(last - first);
-    run.bytes = (size_t)(block - first);
+    run.last_offset = offset + last;
+    run.bytes = at;
     *result = run;
-    return count;
+    return (uint32_t)(next - frames);
 }
 
 /* Of a section with one interface, as nearly all have: a frame does not say of which it is. Packets
@@ -225,8 +225,11 @@ static uint32_t peek_blocks(const struct gs_capture *capture, struct gs_frame *f
     if (place->interface_count != 1 || capture->is_records || place->skipped_block_bytes != 0 ||
         place->interfaces[0].shown.link == GS_LINK_UNSUPPORTED)
         return 0;
-    return capture->place.swapped ? peek_section(capture, frames, capacity, reach, run, true)
-                                  : peek_section(capture, frames, capacity, reach, run, false);
+    const bool is_mapped = gs_byte_input_is_mapped(&capture->input);
+    if (capture->place.swapped)
+        return peek_section(capture, frames, capacity, reach, run, true, is_mapped);
+    if (is_mapped) return peek_section(capture, frames, capacity, reach, run, false, true);
+    return peek_section(capture, frames, capacity, reach, run, false, false);
 }
 
 /* ---- interfaces ---- */

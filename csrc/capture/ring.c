@@ -253,7 +253,7 @@ static uint32_t ring_peek(const struct gs_capture *capture, struct gs_frame *fra
         prefetch_rest(header);
         const struct gs_frame frame = {(const uint8_t *)header + header->tp_mac,
                                        timestamp_ns(header), header->tp_snaplen, header->tp_len};
-        if (!gs_frame_is_within(&within, &run, frame.timestamp_ns, 0)) break;
+        if (!gs_frame_is_within(&within, &run, frame.timestamp_ns)) break;
         frames[count] = frame;
         gs_frame_run_see(&run, frame.timestamp_ns);
         run.captured += frame.caplen;
