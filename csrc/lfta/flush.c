@@ -7,28 +7,41 @@
 
 #define SLOTS_AHEAD 16 /* of the one that leaves are on their way to the cache */
 
-/* The next occupied slot at or after this one, on its way to the cache. */
-static uint32_t fetch_slot(const struct gs_lfta_state *lfta, const struct gs_lfta_window *window,
-                           uint32_t from)
+/* The occupied slots of a window in their order, a word of its bitmap at a time. */
+struct occupied {
+    uint64_t *const *levels;
+    uint32_t slot_count, base;
+    uint64_t bits; /* that are left of the word at `base` */
+};
+
+static uint32_t next_occupied(struct occupied *slots)
 {
-    const struct gs_lfta_table *table = &lfta->base.table;
-    uint32_t slot = gs_bitmap_next(window->occupied, from, table->slot_count);
-    if (slot != GS_BITMAP_NONE)
-        __builtin_prefetch(table->slots + (size_t)slot * lfta->base.ops->slot_size, 1);
+    if (slots->bits == 0) {
+        uint32_t next = gs_bitmap_next(slots->levels, slots->base, slots->slot_count);
+        if (next == GS_BITMAP_NONE) return next;
+        slots->base = next & ~63u;
+        slots->bits = slots->levels[0][next >> 6];
+    }
+    uint32_t slot = slots->base + (uint32_t)__builtin_ctzll(slots->bits);
+    slots->bits &= slots->bits - 1;
+    if (slots->bits == 0) slots->base += 64;
     return slot;
 }
 
-/* Slots leave in their order, each some behind the one that is fetched. */
+/* Slots leave in their order, each some behind the one that is on its way to the cache. */
 void gs_flush_window(struct gs_lfta_state *lfta, uint32_t index)
 {
-    struct gs_lfta_window *window = &lfta->base.table.windows[index];
-    uint32_t fetched[SLOTS_AHEAD], from = 0, ahead = 0, groups = window->group_count;
-    for (uint32_t at = 0; window->group_count > 0; at++) {
+    const struct gs_lfta_table *table = &lfta->base.table;
+    const struct gs_lfta_window *window = &table->windows[index];
+    const size_t slot_size = lfta->base.ops->slot_size;
+    struct occupied slots = {window->occupied, table->slot_count, 0, 0};
+    uint32_t fetched[SLOTS_AHEAD], ahead = 0, groups = window->group_count;
+    for (uint32_t at = 0; at < groups; at++) {
         for (; ahead < groups && ahead < at + SLOTS_AHEAD; ahead++) {
-            uint32_t slot = fetch_slot(lfta, window, from);
+            uint32_t slot = next_occupied(&slots);
             if (slot == GS_BITMAP_NONE) return;
+            __builtin_prefetch(table->slots + slot * slot_size, 1);
             fetched[ahead % SLOTS_AHEAD] = slot;
-            from = slot + 1;
         }
         gs_table_leave(lfta, index, fetched[at % SLOTS_AHEAD]);
     }

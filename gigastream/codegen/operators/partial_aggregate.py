@@ -232,14 +232,9 @@ def _write_update(lines: Lines, prefix: str, node: PartialAggregate) -> None:
     lines.add(
         "const uint32_t control = row->tag | (window + 1);",
         "uint32_t place = row->slot & slot_mask;",
+        f"if (!{prefix}_is_of(&slots[place], row, control))",
+        f"    place = {prefix}_place(slots, slot_mask, row, control, lfta->lanes != NULL);",
         f"struct {prefix}_slot *slot = &slots[place];",
-    )
-    with lines.block(f"if (GS_LIKELY({prefix}_is_of(slot, row, control)))"):
-        _write_add(lines, prefix, node)
-        lines.add("continue;")
-    lines.add(
-        f"place = {prefix}_place(slots, slot_mask, row, control, lfta->lanes != NULL);",
-        "slot = &slots[place];",
     )
     with lines.block(f"if ({prefix}_is_of(slot, row, control))"):
         _write_add(lines, prefix, node)
@@ -257,8 +252,14 @@ def _write_meeting(lines: Lines, prefix: str, node: PartialAggregate) -> None:
         lines.add(
             f"const struct {prefix}_row *row = &rows[at];",
             f"struct {prefix}_slot *slot = &slots[row->slot & slot_mask];",
-            f"if (!{prefix}_is_of(slot, row, row->tag | of_window)) break;",
+            "const uint32_t control = row->tag | of_window;",
         )
+        with lines.block(f"if (!{prefix}_is_of(slot, row, control))"):
+            lines.add(
+                "if (GS_LFTA_WAYS(sizeof *slot) == 1) break;",
+                "slot = &slots[(row->slot ^ 1) & slot_mask];",
+                f"if (!{prefix}_is_of(slot, row, control)) break;",
+            )
         for test in _overflows(node):
             lines.add(f"if (GS_UNLIKELY({test})) break;")
         _write_sums(lines, node)
