@@ -13,6 +13,23 @@
 /* Slots of these bytes in which a group may lie: two where they share a line of the cache. */
 #define GS_LFTA_WAYS(slot_size) ((slot_size) <= 32 ? 2u : 1u)
 
+/* A slot of at most a line of the cache lies in one, and one of half a line beside its pair: one
+ * more that would have to come costs more than what lies between slots. */
+#define GS_SLOT_ALIGNED(bytes)                                                                     \
+    __attribute__((aligned((bytes) > 64 ? 8 : (bytes) > 32 ? 64 : (bytes) > 16 ? 32 : 16)))
+
+/* The lines of a slot on their way to the cache; of a sketch a packet meets one or two, which none
+ * knows yet. */
+static inline void gs_slot_prefetch(const void *slot, size_t bytes)
+{
+    const uint8_t *const first = slot;
+    __builtin_prefetch(first, 1);
+    if (bytes <= 64 || bytes > 256) return;
+    for (size_t at = 64; at < bytes; at += 64)
+        __builtin_prefetch(first + at, 1);
+    __builtin_prefetch(first + bytes - 1, 1);
+}
+
 /* A window present in an LFTA table. Its occupied slots are the bits of a three-level bitmap, so
  * that a flush costs what is occupied and goes in slot order. */
 struct gs_lfta_window {

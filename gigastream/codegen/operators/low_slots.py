@@ -10,6 +10,17 @@ from gigastream.codegen.keys import equal, key_groups
 from gigastream.gsql.queries import GroupVariable
 
 
+def write_slot_type(lines: Lines, prefix: str, members: Sequence[tuple[str, str]]) -> None:
+    """`struct <prefix>_slot` of these members (C type, name), where lines of the cache begin."""
+    for name, alignment in (
+        (f"{prefix}_members", ""),
+        (f"{prefix}_slot", f" GS_SLOT_ALIGNED(sizeof(struct {prefix}_members))"),
+    ):
+        with lines.block(f"struct {name}", f"}}{alignment};"):
+            lines.add(*(f"{c_type} {member};" for c_type, member in members))
+        lines.add("")
+
+
 def write_slot_search(
     lines: Lines, prefix: str, groups: Sequence[GroupVariable], ways: str
 ) -> None:

@@ -32,7 +32,7 @@ from gigastream.codegen.operators.low_filter import (
 from gigastream.codegen.operators.low_members import write_members
 from gigastream.codegen.operators.low_packets import each_packet
 from gigastream.codegen.operators.low_parts import TupleWriter, burst_head
-from gigastream.codegen.operators.low_slots import write_slot_search
+from gigastream.codegen.operators.low_slots import write_slot_search, write_slot_type
 from gigastream.codegen.user_accumulators import note_low_states
 from gigastream.gsql.expressions import Expression
 from gigastream.plan.accumulators import KINDS
@@ -61,11 +61,8 @@ def _write_slot(lines: Lines, prefix: str, node: PartialAggregate) -> None:
         states = low_writer_of(accumulator).low(f"a{index}", accumulator)
         members += [(state.c_type, state.name) for state in states]
         members += [("bool", f"a{index}_seen")] if accumulator.may_be_empty else []
-    with lines.block(f"struct {prefix}_slot", "};"):
-        lines.add("uint32_t control;")
-        for c_type, name in sorted(members, key=lambda member: size_rank(member[0])):
-            lines.add(f"{c_type} {name};")
-    lines.add("")
+    members = [("uint32_t", "control"), *sorted(members, key=lambda member: size_rank(member[0]))]
+    write_slot_type(lines, prefix, members)
     with lines.block(f"struct {prefix}_row", "};"):
         lines.add(
             "uint32_t slot, tag;", f"gs_bound window[{max(1, len(window_groups(node.groups)))}];"
@@ -219,7 +216,7 @@ def _write_place(lines: Lines, node: PartialAggregate) -> None:
     if differs:
         lines.add(f"differs |= {' || '.join(differs)};")
     mask = "fetched_mask" if node.deals_rows else "slot_mask"
-    lines.add(f"__builtin_prefetch(&slots[row->slot & {mask}], 1);", "row++;")
+    lines.add(f"gs_slot_prefetch(&slots[row->slot & {mask}], sizeof *slots);", "row++;")
 
 
 def _write_update(lines: Lines, prefix: str, node: PartialAggregate) -> None:
