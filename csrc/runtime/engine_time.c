@@ -94,11 +94,12 @@ static bool waits_for_clock(const struct gs_engine *engine, const struct gs_inte
 }
 
 /* Where nobody sees it or waits for it, a heartbeat is for what is held above and for the pace of
- * flushes: those go by packets, and seconds of a capture may have none but a few. */
+ * flushes: those go by packets, and seconds of a capture may have none but a few. Beside another
+ * interface somebody may wait for it: few packets of this one may lie beside all of that one's. */
 static uint64_t records_between(const struct gs_engine *engine,
                                 const struct gs_interface *interface)
 {
-    if (waits_for_clock(engine, interface)) return 0;
+    if (engine->interface_count > 1 || waits_for_clock(engine, interface)) return 0;
     for (uint32_t s = 0; s < engine->set_count; s++)
         if (engine->sets[s]->graph.outputs.shows_heartbeats) return 0;
     return UNSEEN_HEARTBEAT_RECORDS;

@@ -22,8 +22,13 @@ BURST = 256
 
 SELECTION = "DEFINE { query_name q; } SELECT time, len FROM IPV4"
 SILENT_SIDE = """
-DEFINE { query_name l; } SELECT time, len FROM a.IPV4;
-DEFINE { query_name r; } SELECT time, len FROM b.IPV4 WHERE ttl = 255;
+DEFINE { query_name l; visibility internal; } SELECT time, len FROM IPV4;
+DEFINE { query_name r; visibility internal; } SELECT time, len FROM IPV4 WHERE ttl = 255;
+DEFINE { query_name q; } MERGE l.time : r.time FROM l, r
+"""
+SPARSE_SIDE = """
+DEFINE { query_name l; visibility internal; } SELECT time, len FROM a.IPV4;
+DEFINE { query_name r; visibility internal; } SELECT time, len FROM b.IPV4;
 DEFINE { query_name q; } MERGE l.time : r.time FROM l, r
 """
 
@@ -63,13 +68,26 @@ def test_where_heartbeats_are_seen_there_is_one_a_second(capture: Path) -> None:
 
 
 def test_a_side_of_which_nothing_is_taken_holds_the_other_up_for_so_long(capture: Path) -> None:
-    sources = [FileSource(name, str(capture)) for name in "ab"]
     settings = Settings(burst=BURST, batch_rows=BATCH_ROWS, slack_ns=0)
     behind = rows = 0
-    with Session(plan_of(SILENT_SIDE, "ab"), sources, settings) as session:
+    sources = [FileSource("default", str(capture))]
+    with Session(plan_of(SILENT_SIDE), sources, settings) as session:
         for turn in session.turns():
-            rows += sum(each.batch.row_count for each in turn if each.query == "q")
-            read = sum(source.read for source in session.statistics().sources)
-            behind = max(behind, read // 2 - rows)
+            rows += sum(each.batch.row_count for each in turn)
+            behind = max(behind, session.statistics().sources[0].read - rows)
     assert rows == SECONDS
     assert behind <= BETWEEN + BATCH_ROWS + BURST
+
+
+@pytest.mark.parametrize("burst", [1, 256])
+def test_a_sparse_interface_is_not_read_ahead_of_a_dense_one(tmp_path: Path, burst: int) -> None:
+    paths = {"a": tmp_path / "dense.pcap", "b": tmp_path / "sparse.pcap"}
+    dense, sparse = range(30_000), range(0, 30_000, 3_000)
+    for path, hundredths in zip(paths.values(), (dense, sparse), strict=True):
+        path.write_bytes(pcap([packet(at / 100) for at in hundredths], magic=NANOSECONDS))
+    settings = Settings(burst=burst, batch_rows=BATCH_ROWS, slack_ns=0, max_rows=12_000)
+    sources = [FileSource(name, str(path)) for name, path in paths.items()]
+    with Session(plan_of(SPARSE_SIDE, "ab", is_finite=True), sources, settings) as session:
+        rows = sum(each.batch.row_count for turn in session.turns() for each in turn)
+        refused = [operator.rows_refused for operator in session.statistics().operators]
+    assert (rows, sum(refused)) == (len(dense) + len(sparse), 0)
