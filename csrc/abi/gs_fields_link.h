@@ -7,7 +7,8 @@
 
 /* PKT */
 
-/* Rounds towards -infinity, so that time is increasing across the epoch as well. */
+/* Rounds towards -infinity, by a positive divisor, so that time is increasing across the epoch as
+ * well. */
 static inline int64_t gs_floor_divide(int64_t value, int64_t divisor)
 {
     if (__builtin_expect(value >= 0, 1)) return (int64_t)((uint64_t)value / (uint64_t)divisor);

@@ -11,12 +11,17 @@
 #define GS_LFTA_WINDOWS 16 /* windows that an LFTA table holds at once */
 #define GS_SLOT_EMPTY 0u
 /* Slots of these bytes in which a group may lie: two where they share a line of the cache. */
-#define GS_LFTA_WAYS(slot_size) ((slot_size) <= 32 ? 2u : 1u)
+#define GS_LFTA_WAYS(slot_size) ((slot_size) <= GS_CACHE_LINE_BYTES / 2 ? 2u : 1u)
 
 /* A slot of at most a line of the cache lies in one, and one of half a line beside its pair: one
  * more that would have to come costs more than what lies between slots. */
-#define GS_SLOT_ALIGNED(bytes)                                                                     \
-    __attribute__((aligned((bytes) > 64 ? 8 : (bytes) > 32 ? 64 : (bytes) > 16 ? 32 : 16)))
+#define GS_SLOT_ALIGNMENT(bytes)                                                                   \
+    ((bytes) > GS_CACHE_LINE_BYTES       ? 8                                                       \
+     : (bytes) > GS_CACHE_LINE_BYTES / 2 ? GS_CACHE_LINE_BYTES                                     \
+     : (bytes) > GS_CACHE_LINE_BYTES / 4 ? GS_CACHE_LINE_BYTES / 2                                 \
+                                         : GS_CACHE_LINE_BYTES / 4)
+#define GS_SLOT_ALIGNED(bytes) __attribute__((aligned(GS_SLOT_ALIGNMENT(bytes))))
+#define GS_SLOT_FETCHED_MAX 256 /* bytes */
 
 /* The lines of a slot on their way to the cache; of a sketch a packet meets one or two, which none
  * knows yet. */
@@ -24,8 +29,8 @@ static inline void gs_slot_prefetch(const void *slot, size_t bytes)
 {
     const uint8_t *const first = slot;
     __builtin_prefetch(first, 1);
-    if (bytes <= 64 || bytes > 256) return;
-    for (size_t at = 64; at < bytes; at += 64)
+    if (bytes <= GS_CACHE_LINE_BYTES || bytes > GS_SLOT_FETCHED_MAX) return;
+    for (size_t at = GS_CACHE_LINE_BYTES; at < bytes; at += GS_CACHE_LINE_BYTES)
         __builtin_prefetch(first + at, 1);
     __builtin_prefetch(first + bytes - 1, 1);
 }

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#define GS_CACHE_LINE_BYTES 64
+
 /* What every fallible function returns. */
 enum gs_status {
     GS_OK = 0,

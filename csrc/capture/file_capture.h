@@ -90,7 +90,6 @@ int gs_file_add_interface(struct gs_capture *capture, const struct gs_file_inter
  * buffer has just been written and is in the cache. */
 #define GS_PREFETCH_DISTANCE 4096
 #define GS_PREFETCH_RECORD_MAX 2048
-#define GS_CACHE_LINE_BYTES 64
 
 static inline void gs_prefetch_ahead(const uint8_t *record, size_t bytes)
 {

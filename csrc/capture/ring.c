@@ -10,7 +10,6 @@
 #define ADDRESSES_BYTES 12 /* of an Ethernet frame: destination and source */
 #define DEFAULT_TAG_TYPE 0x8100
 #define PREFETCH_BYTES 256 /* as far as headers go, mostly */
-#define CACHE_LINE_BYTES 64
 
 struct gs_capture {
     struct gs_ring_device *device;
@@ -202,8 +201,8 @@ static void read_packet(struct gs_capture *capture, struct tpacket3_hdr *header,
 static void prefetch_rest(const struct tpacket3_hdr *header)
 {
     const uint8_t *packet = (const uint8_t *)header;
-    for (uint32_t i = CACHE_LINE_BYTES; i < header->tp_next_offset && i < PREFETCH_BYTES;
-         i += CACHE_LINE_BYTES)
+    for (uint32_t i = GS_CACHE_LINE_BYTES; i < header->tp_next_offset && i < PREFETCH_BYTES;
+         i += GS_CACHE_LINE_BYTES)
         __builtin_prefetch(packet + i);
 }
 

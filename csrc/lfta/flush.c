@@ -40,7 +40,7 @@ void gs_flush_window(struct gs_lfta_state *lfta, uint32_t index)
         for (; ahead < groups && ahead < at + SLOTS_AHEAD; ahead++) {
             uint32_t slot = next_occupied(&slots);
             if (slot == GS_BITMAP_NONE) return;
-            __builtin_prefetch(table->slots + slot * slot_size, 1);
+            gs_slot_prefetch(table->slots + slot * slot_size, slot_size);
             fetched[ahead % SLOTS_AHEAD] = slot;
         }
         gs_table_leave(lfta, index, fetched[at % SLOTS_AHEAD]);

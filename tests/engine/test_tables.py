@@ -71,6 +71,30 @@ def test_a_table_that_is_too_small_grows_and_the_rows_stay(
     assert grown.accepted == fixed.accepted == 10 * HOSTS
 
 
+@pytest.mark.parametrize(
+    ("protocol", "groups", "aggregates", "slot_bytes"),
+    [
+        ("IPV4", "", "count(*)", 16),
+        ("IPV4", ", srcIP, destIP", "count(*)", 32),
+        ("IPV4", ", srcIP", "count(*), sum(len), max(len)", 32),
+        ("IPV4", "", "count(*), sum(len), min(timestamp), max(timestamp)", 64),
+        ("IP", ", srcIP, destIP", "count(*), sum(len)", 64),
+    ],
+)
+def test_slots_lie_in_lines_of_the_cache(
+    protocol: str, groups: str, aggregates: str, slot_bytes: int
+) -> None:
+    plan = plan_of(f"SELECT tb, {aggregates} FROM {protocol} GROUP BY time/60 AS tb{groups}")
+    held = []
+    for slots in (1 << 12, 1 << 13):
+        sources = [FileSource("default", str(DEMO_CAPTURE))]
+        with Session(plan, sources, Settings(slots=slots)) as session:
+            held += [table.held_bytes for table in session.statistics().lftas]
+    of_a_slot = (held[1] - held[0]) / (1 << 12)
+    bitmaps = 2.1  # a bit in each of 16 windows, and the levels above
+    assert slot_bytes < of_a_slot < slot_bytes + bitmaps
+
+
 def test_growth_ends_where_the_budget_does(tmp_path: Path) -> None:
     capture = written(tmp_path, HOSTS, 10 * HOSTS)
     _, (table,) = run(PAIRS, capture, replace(SMALL, memory_bytes=MIB, max_groups=1))

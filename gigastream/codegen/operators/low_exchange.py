@@ -71,7 +71,7 @@ def _write_take(lines: Lines, prefix: str, differs: Sequence[str]) -> None:
             "const uint32_t slot_mask = lfta->table.slot_mask;",
         )
         with lines.block(f"for (uint32_t at = 0; at < count && at < {_AHEAD}; at++)"):
-            lines.add("__builtin_prefetch(&slots[rows[at].slot & slot_mask], 1);")
+            lines.add("gs_slot_prefetch(&slots[rows[at].slot & slot_mask], sizeof *slots);")
         with lines.block(f"for (uint32_t base = 0; base < count; base += {_AT_ONCE})"):
             lines.add(
                 f"const uint32_t end = count - base < {_AT_ONCE} ? count : base + {_AT_ONCE};",
@@ -82,7 +82,7 @@ def _write_take(lines: Lines, prefix: str, differs: Sequence[str]) -> None:
                     f"const struct {prefix}_row *row = &rows[at], *later = row;",
                     f"if (count - at > {_AHEAD}) later += {_AHEAD};",
                     *([f"differs |= {' || '.join(differs)};"] if differs else []),
-                    "__builtin_prefetch(&slots[later->slot & slot_mask], 1);",
+                    "gs_slot_prefetch(&slots[later->slot & slot_mask], sizeof *slots);",
                 )
             lines.add(f"{prefix}_add(lfta, &rows[base], end - base, differs);")
     lines.add("")
