@@ -19,7 +19,9 @@
     ((bytes) > GS_CACHE_LINE_BYTES       ? 8                                                       \
      : (bytes) > GS_CACHE_LINE_BYTES / 2 ? GS_CACHE_LINE_BYTES                                     \
      : (bytes) > GS_CACHE_LINE_BYTES / 4 ? GS_CACHE_LINE_BYTES / 2                                 \
-                                         : GS_CACHE_LINE_BYTES / 4)
+     : (bytes) > 8                       ? GS_CACHE_LINE_BYTES / 4                                 \
+     : (bytes) > 4                       ? 8                                                       \
+                                         : 4)
 #define GS_SLOT_ALIGNED(bytes) __attribute__((aligned(GS_SLOT_ALIGNMENT(bytes))))
 #define GS_SLOT_FETCHED_MAX 256 /* bytes */
 

@@ -74,6 +74,9 @@ def test_a_table_that_is_too_small_grows_and_the_rows_stay(
 @pytest.mark.parametrize(
     ("protocol", "groups", "aggregates", "slot_bytes"),
     [
+        ("IPV4", "", "1 AS one", 4),
+        ("IPV4", ", srcIP", "srcIP", 8),
+        ("IPV4", ", srcIP, len", "srcIP, len", 16),
         ("IPV4", "", "count(*)", 16),
         ("IPV4", ", srcIP, destIP", "count(*)", 32),
         ("IPV4", ", srcIP", "count(*), sum(len), max(len)", 32),

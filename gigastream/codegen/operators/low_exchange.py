@@ -27,7 +27,8 @@ def write_exchange(
     windows = range(len(window_groups(groups)))
     same = [f"lanes->window[{k}] == row->window[{k}]" for k in windows]
     _write_deal(lines, prefix, same, is_shared=is_shared)
-    _write_take(lines, prefix, [f"row->window[{k}] != rows[base].window[{k}]" for k in windows])
+    differs = [f"row->window[{k}] != rows[base].window[{k}]" for k in windows]
+    _write_take(lines, prefix, differs, is_shared=is_shared)
 
 
 def _write_deal(lines: Lines, prefix: str, same: Sequence[str], *, is_shared: bool) -> None:
@@ -61,8 +62,12 @@ def _write_deal(lines: Lines, prefix: str, same: Sequence[str], *, is_shared: bo
     lines.add("")
 
 
-def _write_take(lines: Lines, prefix: str, differs: Sequence[str]) -> None:
-    """Rows from elsewhere, as many at a time as slots are prefetched for."""
+def _write_take(lines: Lines, prefix: str, differs: Sequence[str], *, is_shared: bool) -> None:
+    """Rows from elsewhere, as many at a time as slots are prefetched for.
+
+    Of a shared slot `_add` itself fetches the lines behind the first.
+    """
+    fetch = "__builtin_prefetch({}, 1);" if is_shared else "gs_slot_prefetch({}, sizeof *slots);"
     head = f"static void {prefix}_take(struct gs_lfta *lfta, const void *memory, uint32_t count)"
     with lines.block(head):
         lines.add(
@@ -71,7 +76,7 @@ def _write_take(lines: Lines, prefix: str, differs: Sequence[str]) -> None:
             "const uint32_t slot_mask = lfta->table.slot_mask;",
         )
         with lines.block(f"for (uint32_t at = 0; at < count && at < {_AHEAD}; at++)"):
-            lines.add("gs_slot_prefetch(&slots[rows[at].slot & slot_mask], sizeof *slots);")
+            lines.add(fetch.format("&slots[rows[at].slot & slot_mask]"))
         with lines.block(f"for (uint32_t base = 0; base < count; base += {_AT_ONCE})"):
             lines.add(
                 f"const uint32_t end = count - base < {_AT_ONCE} ? count : base + {_AT_ONCE};",
@@ -82,7 +87,7 @@ def _write_take(lines: Lines, prefix: str, differs: Sequence[str]) -> None:
                     f"const struct {prefix}_row *row = &rows[at], *later = row;",
                     f"if (count - at > {_AHEAD}) later += {_AHEAD};",
                     *([f"differs |= {' || '.join(differs)};"] if differs else []),
-                    "gs_slot_prefetch(&slots[later->slot & slot_mask], sizeof *slots);",
+                    fetch.format("&slots[later->slot & slot_mask]"),
                 )
             lines.add(f"{prefix}_add(lfta, &rows[base], end - base, differs);")
     lines.add("")

@@ -77,7 +77,8 @@ def _write_prefetch(lines: Lines) -> None:
     """The lines of a slot behind its first, some packets ahead: so many are not had at once."""
     ahead = "at + GS_MEMBERS_AHEAD < count ? at + GS_MEMBERS_AHEAD : at"
     lines.add(f"const char *const ahead = (const char *)&slots[rows[{ahead}].slot & slot_mask];")
-    with lines.block("for (size_t line = 64; line < sizeof *slots; line += 64)"):
+    line = "GS_CACHE_LINE_BYTES"
+    with lines.block(f"for (size_t line = {line}; line < sizeof *slots; line += {line})"):
         lines.add("__builtin_prefetch(ahead + line, 1);")
 
 
