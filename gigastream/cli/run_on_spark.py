@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gigastream.cli.answering import position_of, summarise
+from gigastream.cli.answering import account_of, position_of, summarise, tell_if_asked
 from gigastream.cli.ending import Asked, stopped_by_signals
 from gigastream.cli.errors import UsageError
 from gigastream.cli.operator_tables import with_tables
@@ -99,7 +99,7 @@ def answer_on_spark(
         _check(plan)
     started = time.monotonic()
     with _folder() as folder, _open(plan, texts, sources, settings, folder) as low:
-        printer = _Printer(output, low, arguments)
+        printer = _Printer(output, low, arguments, started)
         files = [os.path.abspath(each) for each in texts.definitions if isinstance(each, str)]
         run = _Run(plan, low, printer, folder, arguments, files)
         run.answer(_session_settings(sources), arguments.duration)
@@ -107,15 +107,19 @@ def answer_on_spark(
         if run.was_stopped:
             output.leave_open()
     output.close()
-    delivered = Delivered(
+    delivered = _delivered(output)
+    summarise(arguments, statistics, delivered, time.monotonic() - started, streams)
+    return statistics, delivered
+
+
+def _delivered(output: RowTarget) -> Delivered:
+    return Delivered(
         output.rows,
         output.lost,
         known=output.known,
         left_open=output.left_open,
         failures=output.failures,
     )
-    summarise(arguments, statistics, delivered, time.monotonic() - started, streams)
-    return statistics, delivered
 
 
 def _without_warm_for_files(arguments: argparse.Namespace, plan: Plan) -> argparse.Namespace:
@@ -152,10 +156,13 @@ def _open(
 class _Printer:
     """The run's output, with the line of progress out of its way."""
 
-    def __init__(self, output: RowTarget, low: LowSession, arguments: argparse.Namespace) -> None:
+    def __init__(
+        self, output: RowTarget, low: LowSession, arguments: argparse.Namespace, started_s: float
+    ) -> None:
         self._output = output
         self._low = low
-        self._is_quiet = arguments.quiet
+        self._arguments = arguments
+        self._started_s = started_s
         self._progress = Progress(self._position, wanted=not arguments.quiet)
         self._status = with_tables(self._progress, lambda: self.statistics(), arguments)
         self.statistics = low.statistics
@@ -166,9 +173,10 @@ class _Printer:
         self._progress.clear()
         self._output.write(query_name, batch)
 
-    def tick(self) -> None:
+    def tick(self, asked: Asked) -> None:
         with self.lock:
             self._status.tick()
+            tell_if_asked(asked, self._status.line, self._account)
         if self._output.failures:
             self._low.stop()
 
@@ -178,11 +186,15 @@ class _Printer:
 
     def tell_of_archive(self, folder: Path) -> None:
         """The next run is the faster for it; this one is over."""
-        if not self._is_quiet:
+        if not self._arguments.quiet:
             say(
                 "from the next run on Spark starts in about half the time: its Java classes are "
                 f"being put into {folder} (180 MB; GIGASTREAM_SPARK_ARCHIVE=off: never)"
             )
+
+    def _account(self) -> str:
+        seconds = time.monotonic() - self._started_s
+        return account_of(self._arguments, self.statistics(), _delivered(self._output), seconds)
 
     def _position(self) -> tuple[int, int]:
         return position_of(self._low.statistics())
@@ -304,7 +316,7 @@ class _Run:
 
     def _is_written(self) -> bool:
         """Whether the spool has its end; its error is ours."""
-        self._printer.tick()
+        self._printer.tick(self._asked)
         if self._error is not None:
             raise self._error
         return not self._thread.is_alive()

@@ -17,7 +17,7 @@ import pytest
 from captures import DEMO_CAPTURE, ROOT
 from cli.command import COMMAND, gigastream, write_all
 from spark_command import written
-from spark_command.warm import unread
+from spark_command.warm import accounts, wait_until_read
 from spark_command.written import QUERY, SETS, answered_here, in_order, parquet
 from spark_session import why_no_spark
 
@@ -76,9 +76,8 @@ def test_on_spark_answers_as_here_and_leaves_nothing(tmp_path: Path) -> None:
 @needs_spark
 @pytest.mark.slow
 def test_ctrl_c_answers_what_came_through_the_pipe(tmp_path: Path) -> None:
-    command = started(
-        *("run", "-e", QUERY, "-r", "-", "--slack", "0.1s", "--on", "spark"), directory=tmp_path
-    )
+    words = ("run", "-e", QUERY, "-r", "-", "--slack", "0.1s", "--on", "spark")
+    command = started(*words, "--stats", "json", directory=tmp_path)
     write_all(command.stdin, DEMO_CAPTURE.read_bytes())
     last = max(row["tb"] for row in answered_here())
     closed = [row for row in answered_here() if row["tb"] < last]
@@ -86,9 +85,10 @@ def test_ctrl_c_answers_what_came_through_the_pipe(tmp_path: Path) -> None:
     rows = tmp_path / "out"
     wait_for(lambda: rows.read_bytes().count(b"\n") >= len(closed), command)
     assert in_order(map(json.loads, rows.read_text().splitlines())) == closed
-    wait_for(lambda: unread(command.stdin) == 0, command)
+    wait_until_read(command, tmp_path / "err", 2010)
     os.kill(command.pid, signal.SIGINT)
-    assert "read 2,010" in ended(command, tmp_path)
+    ended(command, tmp_path)
+    assert accounts(tmp_path / "err")[-1]["rows"] == len(answered_here())
     assert in_order(map(json.loads, rows.read_text().splitlines())) == answered_here()
 
 

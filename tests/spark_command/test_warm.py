@@ -21,13 +21,14 @@ from spark_command.warm import (
     DEMO,
     ON,
     SECONDS,
+    accounts,
     asked,
     asking,
     connected,
     environment,
     servers_pid,
     the_socket,
-    unread,
+    wait_until_read,
 )
 from spark_command.written import QUERY, SETS, answered_here, in_order
 from spark_session import why_no_spark
@@ -124,13 +125,13 @@ def test_a_signal_to_the_caller_answers_the_open_windows(
     last = max(row["tb"] for row in answered_here())
     closed = [row for row in answered_here() if row["tb"] < last]
     rows = tmp_path / "out"
-    with asking(runtime, tmp_path, "-e", QUERY, "-o", "json") as caller:
+    with asking(runtime, tmp_path, "-e", QUERY, "-o", "json", "--stats", "json") as caller:
         wait_until(lambda: rows.read_bytes().count(b"\n") == len(closed), "closed windows")
-        wait_until(lambda: unread(caller.stdin) == 0, "all to be read")
+        wait_until_read(caller, tmp_path / "err", 2010)
         caller.send_signal(number)
         assert caller.wait(SECONDS) == 0
     assert in_order(map(json.loads, rows.read_text().splitlines())) == answered_here()
-    assert "read 2,010" in (tmp_path / "err").read_text()
+    assert accounts(tmp_path / "err")[-1]["rows"] == len(answered_here())
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -3,24 +3,24 @@
 
 from __future__ import annotations
 
-import fcntl
+import json
 import os
 import select
+import signal
 import socket
 import struct
 import subprocess
-import sys
-import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 from captures import DEMO_CAPTURE
 from cli.command import COMMAND, Result, gigastream, write_all
 
 from spark_sink.session import WARM
 from spark_sink.warm import place
+from tests.waiting import wait_until
 
 SECONDS = 900
 ON = ("--on", "spark", "--warm")
@@ -58,12 +58,24 @@ def asking(runtime: Path, temporary: Path, *words: str) -> Iterator[subprocess.P
         caller.communicate()
 
 
-def unread(pipe: IO[bytes] | None) -> int:
-    """How many bytes of a pipe nobody has taken."""
-    assert pipe is not None
-    counted = bytearray(4)
-    fcntl.ioctl(pipe.fileno(), termios.FIONREAD, counted)
-    return int.from_bytes(counted, sys.byteorder)
+def wait_until_read(command: subprocess.Popen[bytes], errors: Path, packets: int) -> None:
+    """Ask a run with `--stats json` for its account until it has read so many.
+
+    That its pipe is empty does not say so: what was taken from there may be still to be looked at.
+    """
+
+    def is_read() -> bool:
+        command.send_signal(signal.SIGUSR1)
+        told = accounts(errors)
+        return bool(told) and told[-1]["sources"][0]["read"] >= packets
+
+    wait_until(is_read, "all to be read")
+
+
+def accounts(errors: Path) -> list[dict[str, Any]]:
+    """All that a run with `--stats json` has told by now, whose stderr is a file."""
+    whole, _, _ = errors.read_text().rpartition("\n")
+    return [json.loads(line) for line in whole.splitlines() if line.startswith("{")]
 
 
 def the_name() -> str:
