@@ -17,7 +17,8 @@ struct gs_interface {
     /* the least of its sources that are still to come */
     int64_t coming_high_ns, coming_promise_ns;
     uint32_t coming_count;
-    int64_t heartbeat_at_ns; /* H at which the timer fires */
+    int64_t heartbeat_at_ns;    /* H at which the timer fires */
+    uint64_t heartbeat_records; /* and how many the engine has read by then, at the least */
     uint64_t records_to_heartbeat;
     int64_t wanted_ns;      /* by somebody outside; GS_BOUND_NONE: nothing */
     bool is_live;           /* one of its sources is: the timer runs by the clock */
@@ -48,6 +49,7 @@ struct gs_engine {
     uint32_t filter_count;
     struct gs_sampling sampling;
     struct gs_stages stages;
+    uint64_t records;        /* read until now, of all sources */
     int64_t replay_until_ns; /* INT64_MAX: as fast as it goes */
     bool is_started, is_stopping, is_stopped;
     int waker;        /* run returns where it can be read; -1: there is none */
@@ -102,8 +104,11 @@ void gs_engine_tell_set(const struct gs_engine *engine, struct gs_attached_set *
 /* What H and W of an interface are at this moment; nothing where it is not heard. */
 void gs_engine_time_of(const struct gs_engine *engine, uint32_t interface, int64_t *high_ns,
                        int64_t *promise_ns);
-/* The next H and W at which an LFTA of the interface, of any set, or the timer, must be told. */
+/* The next H and W at which an LFTA of the interface, of any set, must be told. */
 void gs_engine_find_next_changes(struct gs_engine *engine, uint32_t interface);
+/* H at which the timer fires, as much as has been read; INT64_MAX: at none. */
+int64_t gs_engine_heartbeat_at(const struct gs_engine *engine,
+                               const struct gs_interface *interface);
 
 /* engine_requests.c: the sources of an interface are asked to come so far. */
 void gs_engine_ask(struct gs_engine *engine, uint32_t interface, int64_t timestamp_ns);

@@ -4,6 +4,8 @@
 #include "engine_state.h"
 #include "graph_cut.h"
 
+#define UNSEEN_HEARTBEAT_RECORDS 512
+
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -75,42 +77,71 @@ static bool all_sources_ended(const struct gs_engine *engine, uint32_t interface
 void gs_engine_find_next_changes(struct gs_engine *engine, uint32_t index)
 {
     struct gs_interface *interface = &engine->interfaces[index];
-    interface->next_high_ns = interface->heartbeat_at_ns;
-    interface->next_promise_ns = INT64_MAX;
+    interface->next_high_ns = interface->next_promise_ns = INT64_MAX;
     for (uint32_t s = 0; s < engine->set_count; s++)
         if (gs_attached_is_running(engine->sets[s]))
             gs_attached_next_changes(engine->sets[s], index, &interface->next_high_ns,
                                      &interface->next_promise_ns);
 }
 
+/* Rows of a file that is read as fast as can be wait for no clock. */
+static bool waits_for_clock(const struct gs_engine *engine, const struct gs_interface *interface)
+{
+    if (interface->is_live || engine->replay_until_ns != INT64_MAX) return true;
+    for (uint32_t s = 0; s < engine->running_count; s++)
+        if (engine->running[s]->is_pipe) return true;
+    return false;
+}
+
+/* Where nobody sees it or waits for it, a heartbeat is for what is held above (old windows leave
+ * whole there): that goes by packets, and seconds of a capture may have none but a few. Beside
+ * another interface somebody may wait for it: few packets of this one may lie beside all of that
+ * one's. */
+static uint64_t records_between(const struct gs_engine *engine,
+                                const struct gs_interface *interface)
+{
+    if (engine->interface_count > 1 || waits_for_clock(engine, interface)) return 0;
+    for (uint32_t s = 0; s < engine->set_count; s++)
+        if (engine->sets[s]->graph.outputs.shows_heartbeats) return 0;
+    return UNSEEN_HEARTBEAT_RECORDS;
+}
+
+int64_t gs_engine_heartbeat_at(const struct gs_engine *engine, const struct gs_interface *interface)
+{
+    return engine->records < interface->heartbeat_records ? INT64_MAX : interface->heartbeat_at_ns;
+}
+
+/* The next is at the next multiple of the period. */
+static void set_timer(const struct gs_engine *engine, struct gs_interface *interface)
+{
+    int64_t period = engine->settings.heartbeat_ns, high_ns = interface->high_ns;
+    int64_t into = ((high_ns % period) + period) % period;
+    if (__builtin_add_overflow(high_ns - into, period, &interface->heartbeat_at_ns))
+        interface->heartbeat_at_ns = INT64_MAX;
+    interface->heartbeat_records = engine->records + records_between(engine, interface);
+}
+
 /* The timer of a live link has fired or not (engine_live.c). In replay it fires when H has passed a
  * period, once however far H has jumped. Where all is over H is infinite, and no timer runs. */
 static bool timer_fires(struct gs_engine *engine, struct gs_interface *interface)
 {
-    int64_t period = engine->settings.heartbeat_ns, high_ns = interface->high_ns;
-    bool has_time =
-        period > 0 && !interface->is_live && high_ns != INT64_MIN && high_ns != INT64_MAX;
+    int64_t high_ns = interface->high_ns;
+    bool has_time = engine->settings.heartbeat_ns > 0 && !interface->is_live &&
+                    high_ns != INT64_MIN && high_ns != INT64_MAX;
     bool fires = interface->records_to_heartbeat == 0 || interface->timer_has_fired ||
-                 (has_time && high_ns >= interface->heartbeat_at_ns);
+                 (has_time && high_ns >= gs_engine_heartbeat_at(engine, interface));
     interface->timer_has_fired = false;
     if (fires && engine->settings.heartbeat_packets > 0)
         interface->records_to_heartbeat = engine->settings.heartbeat_packets;
-    if (!has_time) return fires;
-    int64_t into = ((high_ns % period) + period) % period;
-    if (__builtin_add_overflow(high_ns - into, period, &interface->heartbeat_at_ns))
-        interface->heartbeat_at_ns = INT64_MAX;
+    if (fires && has_time) set_timer(engine, interface);
     return fires;
 }
 
-/* Of a file that is read as fast as can be, rows wait for no clock. */
-static enum gs_heartbeat heartbeat_of(const struct gs_engine *engine, uint32_t index, bool fires)
+static enum gs_heartbeat heartbeat_of(const struct gs_engine *engine,
+                                      const struct gs_interface *interface, bool fires)
 {
     if (!fires) return GS_HEARTBEAT_NONE;
-    if (engine->interfaces[index].is_live || engine->replay_until_ns != INT64_MAX)
-        return GS_HEARTBEAT_SENT;
-    for (uint32_t s = 0; s < engine->running_count; s++)
-        if (engine->running[s]->is_pipe) return GS_HEARTBEAT_SENT;
-    return GS_HEARTBEAT_HERE;
+    return waits_for_clock(engine, interface) ? GS_HEARTBEAT_SENT : GS_HEARTBEAT_HERE;
 }
 
 static bool is_due(const struct gs_attached_set *set, const struct gs_interface *interface,
@@ -147,7 +178,7 @@ static void advance(struct gs_engine *engine, uint32_t index, bool only_due)
     if (promise_ns > interface->promise_ns) interface->promise_ns = promise_ns;
     interface->is_ended = all_sources_ended(engine, index);
     bool fires = timer_fires(engine, interface);
-    enum gs_heartbeat heartbeat = heartbeat_of(engine, index, fires);
+    enum gs_heartbeat heartbeat = heartbeat_of(engine, interface, fires);
     only_due &= !fires && !interface->is_ended;
     struct gs_stage_span span = gs_stages_enter(&engine->stages);
     for (uint32_t s = 0; s < engine->set_count; s++) {
