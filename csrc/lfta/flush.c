@@ -174,9 +174,8 @@ static void leave_by_heartbeat(struct gs_lfta_state *lfta)
     }
 }
 
-static void begin_period(struct gs_lfta_state *lfta, enum gs_heartbeat heartbeat)
+static void heartbeat(struct gs_lfta_state *lfta)
 {
-    lfta->last_heartbeat = heartbeat;
     lfta->accepted_last_period = gs_table_accepted(lfta) - lfta->accepted_at_heartbeat;
     lfta->accepted_at_heartbeat = gs_table_accepted(lfta);
     if (lfta->flush_policy == GS_FLUSH_SLOW && lfta->base.ops->slow_flush == 0)
@@ -199,19 +198,18 @@ static void adapt(struct gs_lfta_state *lfta)
  * each that leaves by itself is looked up, in a slot that is far away by then. */
 static bool leaves_whole(const struct gs_lfta_state *lfta)
 {
-    bool is_hurried = lfta->dealing != NULL || lfta->last_heartbeat == GS_HEARTBEAT_HERE;
-    return is_hurried && lfta->flush_policy == GS_FLUSH_SLOW && lfta->base.ops->slow_flush == 0;
+    return lfta->is_hurried && lfta->flush_policy == GS_FLUSH_SLOW &&
+           lfta->base.ops->slow_flush == 0;
 }
 
-void gs_flush_advance(struct gs_lfta_state *lfta, bool promise_grew, enum gs_heartbeat heartbeat)
+void gs_flush_advance(struct gs_lfta_state *lfta, bool promise_grew, bool is_heartbeat)
 {
     uint32_t policy = lfta->flush_policy;
-    bool is_heartbeat = heartbeat != GS_HEARTBEAT_NONE;
     if (policy == GS_FLUSH_SLOW_INORDER && promise_grew) flush_old(lfta, 0);
     bool became_old = mark_old(lfta);
     if (policy == GS_FLUSH_IMMEDIATE || leaves_whole(lfta)) flush_old(lfta, 0);
     if (policy == GS_FLUSH_SLOW_INORDER) flush_old(lfta, 1);
-    if (is_heartbeat) begin_period(lfta, heartbeat);
+    if (is_heartbeat) heartbeat(lfta);
     if (policy == GS_FLUSH_SLOW || policy == GS_FLUSH_LAZY) check_disorder(lfta);
     if (is_heartbeat || became_old) adapt(lfta);
     gs_flush_set_countdown(lfta);

@@ -289,13 +289,13 @@ static void receive_heartbeat(struct gs_lfta_state *lfta)
 
 /* Who has a table is given the time before those that fill it too. */
 static void age_table(struct gs_lfta_state *lfta, bool promise_grew, bool high_grew,
-                      enum gs_heartbeat heartbeat, bool is_end)
+                      bool is_heartbeat, bool is_end)
 {
     if (lfta->owner != lfta) return;
     uint64_t groups = gs_table_groups(lfta);
     if (groups > lfta->groups_most) lfta->groups_most = groups;
     if (promise_grew) lfta->base.table.has_last_window = false; /* it may have been passed */
-    gs_flush_advance(lfta, promise_grew, heartbeat);
+    gs_flush_advance(lfta, promise_grew, is_heartbeat);
     if (!is_end) gs_table_fit(lfta, groups, high_grew);
 }
 
@@ -343,7 +343,7 @@ static void advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise
     /* another LFTA's time has moved: what this one puts out must not depend on its neighbours */
     if (!promise_grew && !high_grew && !is_heartbeat && !is_end) return;
     if (ops->kind == GS_LFTA_AGGREGATION) {
-        age_table(lfta, promise_grew, high_grew, heartbeat, is_end);
+        age_table(lfta, promise_grew, high_grew, is_heartbeat, is_end);
     } else if (!needed && !is_heartbeat && !is_end) {
         return; /* no consumer would see a change */
     }
@@ -371,7 +371,7 @@ void gs_lfta_count_rows(struct gs_lfta_state *lfta)
     gs_bound bound = (gs_bound)(lfta->base.tuple_count / ops->row_unit);
     if (bound <= lfta->promise[k]) return;
     lfta->promise[k] = lfta->high[k] = bound;
-    if (ops->kind == GS_LFTA_AGGREGATION) gs_flush_advance(lfta, true, GS_HEARTBEAT_NONE);
+    if (ops->kind == GS_LFTA_AGGREGATION) gs_flush_advance(lfta, true, false);
     if (punctuate(lfta)) deliver(lfta, false, false);
 }
 

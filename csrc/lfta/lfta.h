@@ -67,9 +67,9 @@ struct gs_lfta_state {
     gs_bound step_limit[GS_LFTA_WINDOWS][GS_TEMPORAL_MAX]; /* current at which the m check acts */
     gs_bound heartbeat_high[GS_TEMPORAL_MAX]; /* f(H) and f(W) as the last heartbeat found them */
     gs_bound heartbeat_promise[GS_TEMPORAL_MAX];
-    enum gs_heartbeat last_heartbeat; /* what it was */
     uint64_t accepted_at_heartbeat;
     uint64_t accepted_last_period;
+    bool is_hurried; /* its packets wait for nobody: a file that is read as fast as can be */
     uint64_t old_groups;
     uint64_t pace;      /* accepted packets for each old group that leaves */
     uint64_t counted;   /* towards the next one, when the countdown was set */
@@ -141,7 +141,7 @@ int64_t gs_lfta_promised_ns(const struct gs_lfta_state *lfta);
 /* flush.c: the four policies. */
 /* The number of old groups has changed from or to none, or the pace has: set the countdown. */
 void gs_flush_set_countdown(struct gs_lfta_state *lfta);
-void gs_flush_advance(struct gs_lfta_state *lfta, bool promise_grew, enum gs_heartbeat heartbeat);
+void gs_flush_advance(struct gs_lfta_state *lfta, bool promise_grew, bool is_heartbeat);
 void gs_flush_drip(struct gs_lfta *lfta);
 /* Every window leaves, oldest first. */
 void gs_flush_all(struct gs_lfta_state *lfta);

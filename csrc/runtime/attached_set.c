@@ -210,6 +210,25 @@ void gs_attached_advance(struct gs_attached_set *set, uint32_t interface, int64_
     gs_attached_end_turn(set);
 }
 
+void gs_attached_hurry(struct gs_attached_set *set, uint32_t interface, bool is_hurried)
+{
+    for (uint32_t at = 0; at < set->graph.lfta_count; at++)
+        if (set->graph.ports[at].interface == interface)
+            set->graph.lftas[at].is_hurried = is_hurried;
+}
+
+bool gs_attached_minds_heartbeats(const struct gs_attached_set *set, uint32_t interface)
+{
+    if (set->graph.outputs.shows_heartbeats || gs_attached_holds(set)) return true;
+    for (uint32_t at = 0; at < set->graph.lfta_count; at++) {
+        const struct gs_lfta_state *lfta = &set->graph.lftas[at];
+        bool has_windows = lfta->base.ops->kind == GS_LFTA_AGGREGATION;
+        if (set->graph.ports[at].interface != interface) continue;
+        if (!has_windows || lfta->old_groups > 0) return true;
+    }
+    return false;
+}
+
 void gs_attached_miss(struct gs_attached_set *set, uint32_t interface, bool is_missing)
 {
     for (uint32_t at = 0; at < set->graph.lfta_count; at++)

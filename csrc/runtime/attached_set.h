@@ -60,6 +60,11 @@ bool gs_attached_is_due(const struct gs_attached_set *set, uint32_t interface, i
 /* Its LFTAs are told. */
 void gs_attached_advance(struct gs_attached_set *set, uint32_t interface, int64_t high_ns,
                          int64_t promise_ns, enum gs_heartbeat heartbeat, bool is_end);
+/* Packets of the interface wait for nobody: a file that is read as fast as can be; or they do. */
+void gs_attached_hurry(struct gs_attached_set *set, uint32_t interface, bool is_hurried);
+/* One that comes later than by time would be seen, or make what is above wait, or groups of windows
+ * that are over. Else all that it could bring comes with the ends of windows. */
+bool gs_attached_minds_heartbeats(const struct gs_attached_set *set, uint32_t interface);
 /* From now on what its LFTAs on an interface promise is promised without some of its sources. */
 void gs_attached_miss(struct gs_attached_set *set, uint32_t interface, bool is_missing);
 /* The least H and W at which one of them must be told; as they were where they are less. */

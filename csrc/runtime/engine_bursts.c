@@ -18,17 +18,6 @@ static int64_t due_of_burst(const struct gs_engine *engine, uint32_t interface)
     return due_ns;
 }
 
-/* A burst has as many records as are left to a heartbeat, at the most, so that when it comes does
- * not depend on where bursts end. */
-static uint64_t records_to_heartbeat(const struct gs_engine *engine,
-                                     const struct gs_interface *interface)
-{
-    uint64_t left = interface->heartbeat_records - engine->records;
-    bool is_close = engine->records < interface->heartbeat_records;
-    return is_close && left < interface->records_to_heartbeat ? left
-                                                              : interface->records_to_heartbeat;
-}
-
 /* What a source alone cannot bring about need not end its bursts. */
 static struct gs_burst_limits limits_of(const struct gs_engine *engine,
                                         const struct gs_source *source)
@@ -38,14 +27,17 @@ static struct gs_burst_limits limits_of(const struct gs_engine *engine,
         .high_ns = interface->next_high_ns,
         .promise_ns = interface->next_promise_ns,
         .until_ns = gs_source_is_live(source) ? INT64_MAX : engine->replay_until_ns,
-        .packets = records_to_heartbeat(engine, interface),
+        .packets = interface->records_to_heartbeat,
         .burst = engine->settings.burst,
         .filters = engine->filters,
         .filter_count = engine->filter_count};
-    int64_t heartbeat_ns = gs_engine_heartbeat_at(engine, interface);
+    uint64_t spared = gs_engine_heartbeat_spared_for(engine, interface);
     int64_t due_ns = due_of_burst(engine, source->interface);
     int64_t until_ns = gs_engine_until_another(engine, source);
-    if (heartbeat_ns < limits.high_ns) limits.high_ns = heartbeat_ns;
+    /* when a heartbeat comes must not depend on where bursts end */
+    if (spared > 0 && spared < limits.packets) limits.packets = spared;
+    if (spared == 0 && interface->heartbeat_at_ns < limits.high_ns)
+        limits.high_ns = interface->heartbeat_at_ns;
     if (due_ns < limits.promise_ns) limits.promise_ns = due_ns;
     if (until_ns < limits.until_ns) limits.until_ns = until_ns;
     if (interface->coming_high_ns < limits.high_ns) limits.high_ns = INT64_MAX;

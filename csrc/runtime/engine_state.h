@@ -18,7 +18,8 @@ struct gs_interface {
     int64_t coming_high_ns, coming_promise_ns;
     uint32_t coming_count;
     int64_t heartbeat_at_ns;    /* H at which the timer fires */
-    uint64_t heartbeat_records; /* and how many the engine has read by then, at the least */
+    bool spares_heartbeats;     /* nobody minds that one is late: */
+    uint64_t heartbeat_records; /* so many have been read, too, when it fires */
     uint64_t records_to_heartbeat;
     int64_t wanted_ns;      /* by somebody outside; GS_BOUND_NONE: nothing */
     bool is_live;           /* one of its sources is: the timer runs by the clock */
@@ -106,9 +107,9 @@ void gs_engine_time_of(const struct gs_engine *engine, uint32_t interface, int64
                        int64_t *promise_ns);
 /* The next H and W at which an LFTA of the interface, of any set, must be told. */
 void gs_engine_find_next_changes(struct gs_engine *engine, uint32_t interface);
-/* H at which the timer fires, as much as has been read; INT64_MAX: at none. */
-int64_t gs_engine_heartbeat_at(const struct gs_engine *engine,
-                               const struct gs_interface *interface);
+/* How many records are still to be read before the timer fires, whatever H is; 0: it may. */
+uint64_t gs_engine_heartbeat_spared_for(const struct gs_engine *engine,
+                                        const struct gs_interface *interface);
 
 /* engine_requests.c: the sources of an interface are asked to come so far. */
 void gs_engine_ask(struct gs_engine *engine, uint32_t interface, int64_t timestamp_ns);

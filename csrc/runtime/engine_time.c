@@ -4,7 +4,7 @@
 #include "engine_state.h"
 #include "graph_cut.h"
 
-#define UNSEEN_HEARTBEAT_RECORDS 512
+#define SPARED_RECORDS 512 /* at the least between heartbeats that nobody minds */
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -74,16 +74,6 @@ static bool all_sources_ended(const struct gs_engine *engine, uint32_t interface
     return true;
 }
 
-void gs_engine_find_next_changes(struct gs_engine *engine, uint32_t index)
-{
-    struct gs_interface *interface = &engine->interfaces[index];
-    interface->next_high_ns = interface->next_promise_ns = INT64_MAX;
-    for (uint32_t s = 0; s < engine->set_count; s++)
-        if (gs_attached_is_running(engine->sets[s]))
-            gs_attached_next_changes(engine->sets[s], index, &interface->next_high_ns,
-                                     &interface->next_promise_ns);
-}
-
 /* Rows of a file that is read as fast as can be wait for no clock. */
 static bool waits_for_clock(const struct gs_engine *engine, const struct gs_interface *interface)
 {
@@ -93,22 +83,35 @@ static bool waits_for_clock(const struct gs_engine *engine, const struct gs_inte
     return false;
 }
 
-/* Where nobody sees it or waits for it, a heartbeat is for what is held above (old windows leave
- * whole there): that goes by packets, and seconds of a capture may have none but a few. Beside
- * another interface somebody may wait for it: few packets of this one may lie beside all of that
- * one's. */
-static uint64_t records_between(const struct gs_engine *engine,
-                                const struct gs_interface *interface)
+/* Seconds of a capture may have none but a few packets: where no set minds, a heartbeat comes by
+ * packets as well as by time. Beside another interface it may be waited for there. */
+static bool spares_heartbeats(const struct gs_engine *engine, uint32_t index)
 {
-    if (engine->interface_count > 1 || waits_for_clock(engine, interface)) return 0;
+    if (engine->interface_count > 1 || waits_for_clock(engine, &engine->interfaces[index]))
+        return false;
     for (uint32_t s = 0; s < engine->set_count; s++)
-        if (engine->sets[s]->graph.outputs.shows_heartbeats) return 0;
-    return UNSEEN_HEARTBEAT_RECORDS;
+        if (gs_attached_is_running(engine->sets[s]) &&
+            gs_attached_minds_heartbeats(engine->sets[s], index))
+            return false;
+    return true;
 }
 
-int64_t gs_engine_heartbeat_at(const struct gs_engine *engine, const struct gs_interface *interface)
+void gs_engine_find_next_changes(struct gs_engine *engine, uint32_t index)
 {
-    return engine->records < interface->heartbeat_records ? INT64_MAX : interface->heartbeat_at_ns;
+    struct gs_interface *interface = &engine->interfaces[index];
+    interface->next_high_ns = interface->next_promise_ns = INT64_MAX;
+    interface->spares_heartbeats = spares_heartbeats(engine, index);
+    for (uint32_t s = 0; s < engine->set_count; s++)
+        if (gs_attached_is_running(engine->sets[s]))
+            gs_attached_next_changes(engine->sets[s], index, &interface->next_high_ns,
+                                     &interface->next_promise_ns);
+}
+
+uint64_t gs_engine_heartbeat_spared_for(const struct gs_engine *engine,
+                                        const struct gs_interface *interface)
+{
+    bool is_spared = interface->spares_heartbeats && engine->records < interface->heartbeat_records;
+    return is_spared ? interface->heartbeat_records - engine->records : 0;
 }
 
 /* The next is at the next multiple of the period. */
@@ -118,7 +121,7 @@ static void set_timer(const struct gs_engine *engine, struct gs_interface *inter
     int64_t into = ((high_ns % period) + period) % period;
     if (__builtin_add_overflow(high_ns - into, period, &interface->heartbeat_at_ns))
         interface->heartbeat_at_ns = INT64_MAX;
-    interface->heartbeat_records = engine->records + records_between(engine, interface);
+    interface->heartbeat_records = engine->records + SPARED_RECORDS;
 }
 
 /* The timer of a live link has fired or not (engine_live.c). In replay it fires when H has passed a
@@ -129,7 +132,8 @@ static bool timer_fires(struct gs_engine *engine, struct gs_interface *interface
     bool has_time = engine->settings.heartbeat_ns > 0 && !interface->is_live &&
                     high_ns != INT64_MIN && high_ns != INT64_MAX;
     bool fires = interface->records_to_heartbeat == 0 || interface->timer_has_fired ||
-                 (has_time && high_ns >= gs_engine_heartbeat_at(engine, interface));
+                 (has_time && high_ns >= interface->heartbeat_at_ns &&
+                  gs_engine_heartbeat_spared_for(engine, interface) == 0);
     interface->timer_has_fired = false;
     if (fires && engine->settings.heartbeat_packets > 0)
         interface->records_to_heartbeat = engine->settings.heartbeat_packets;
@@ -137,11 +141,10 @@ static bool timer_fires(struct gs_engine *engine, struct gs_interface *interface
     return fires;
 }
 
-static enum gs_heartbeat heartbeat_of(const struct gs_engine *engine,
-                                      const struct gs_interface *interface, bool fires)
+static enum gs_heartbeat heartbeat_of(bool fires, bool is_hurried)
 {
     if (!fires) return GS_HEARTBEAT_NONE;
-    return waits_for_clock(engine, interface) ? GS_HEARTBEAT_SENT : GS_HEARTBEAT_HERE;
+    return is_hurried ? GS_HEARTBEAT_HERE : GS_HEARTBEAT_SENT;
 }
 
 static bool is_due(const struct gs_attached_set *set, const struct gs_interface *interface,
@@ -178,13 +181,15 @@ static void advance(struct gs_engine *engine, uint32_t index, bool only_due)
     if (promise_ns > interface->promise_ns) interface->promise_ns = promise_ns;
     interface->is_ended = all_sources_ended(engine, index);
     bool fires = timer_fires(engine, interface);
-    enum gs_heartbeat heartbeat = heartbeat_of(engine, interface, fires);
+    bool is_hurried = !waits_for_clock(engine, interface);
+    enum gs_heartbeat heartbeat = heartbeat_of(fires, is_hurried);
     only_due &= !fires && !interface->is_ended;
     struct gs_stage_span span = gs_stages_enter(&engine->stages);
     for (uint32_t s = 0; s < engine->set_count; s++) {
         struct gs_attached_set *set = engine->sets[s];
         if (!gs_attached_is_running(set) || (only_due && !is_due(set, interface, index))) continue;
         gs_attached_miss(set, index, interface->missing_count > 0);
+        gs_attached_hurry(set, index, is_hurried);
         if (set->settings.exchange != NULL)
             gs_attached_tell(set, interface->high_ns, interface->promise_ns, interface->is_ended);
         else

@@ -45,7 +45,7 @@ TEXTS = {
 }
 _DEFINE = "DEFINE {{ query_name {}; no_temporal_aggr true; }} "
 PLANS = {name: plan_of(_DEFINE.format(name) + text) for name, text in TEXTS.items()}
-SMALL = Settings(heartbeat_packets=100, slots=16, hash_key=(3, 5))
+SMALL = Settings(slots=16, hash_key=(3, 5))
 """Many groups leave their tables early, always the same."""
 LITTLE = replace(SMALL, memory_bytes=32 << 20)
 READINGS = {
