@@ -260,10 +260,12 @@ static int await_others(struct gs_engine *engine, int timeout_ms)
     return GS_END;
 }
 
-/* Replay by a clock: it waits, and what is due meanwhile goes out. */
+/* Replay by a clock: it waits, and what is due meanwhile goes out. A capture without packets is at
+ * no time: INT64_MAX, for which it would be waited in vain. */
 static bool is_ahead_of_replay(struct gs_engine *engine, const struct gs_source *source)
 {
-    if (gs_source_is_live(source) || gs_source_next_timestamp(source) <= engine->replay_until_ns)
+    int64_t next_ns = gs_source_next_timestamp(source);
+    if (gs_source_is_live(source) || next_ns <= engine->replay_until_ns || next_ns == INT64_MAX)
         return false;
     settle(engine);
     return true;

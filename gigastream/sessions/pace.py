@@ -19,15 +19,15 @@ class Pace:
     def wait_for(self, upcoming_ns: int, longest_s: float) -> int:
         """The capture time (ns) that has been reached, after a wait for `upcoming_ns`.
 
-        `upcoming_ns` is the next packet's timestamp. Waits at most `longest_s`, so that signals are
-        seen.
+        `upcoming_ns` is the next packet's timestamp; of what is at no time there is none, and
+        nothing to wait for. Waits at most `longest_s`, so that signals are seen.
         """
         if self._begin is None:
             if upcoming_ns in (_UNKNOWN, _END):
                 return upcoming_ns
             self._begin = (time.monotonic(), upcoming_ns)
         ahead = (upcoming_ns - self._reached()) / _SECOND_NS / self._speed
-        if ahead > 0:
+        if ahead > 0 and upcoming_ns != _END:
             time.sleep(min(ahead, longest_s))
         return self._reached()
 

@@ -343,6 +343,13 @@ def test_no_setting_changes_the_rows(option: str) -> None:
     assert json_rows(gigastream("run", "-e", QUERY, "-r", DEMO_CAPTURE, option).out) == expected()
 
 
+def test_a_replay_waits_for_no_capture_that_has_no_packets(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.pcap"
+    empty.write_bytes(DEMO_CAPTURE.read_bytes()[:24])
+    words = ("-e", QUERY, "-r", DEMO_CAPTURE, "-r", empty, "--speed", "1e6")
+    assert json_rows(gigastream("run", *words).out) == expected()
+
+
 @pytest.mark.parametrize("kind", ["internal", "latent"])
 def test_a_replay_needs_the_times_of_packets(kind: str) -> None:
     words = ("-e", "SELECT time FROM PKT", "-r", DEMO_CAPTURE, "--speed", "2")

@@ -49,6 +49,8 @@ class Tuning:
     burst: int = 1
     batch_rows: int | None = None
     fast_path: bool = True
+    is_hurried: bool = True
+    """Whether input is a file that is read as fast as it goes, not a pipe, nor one with a pace."""
 
     def options(self) -> str:
         """As options of the query."""
@@ -95,7 +97,7 @@ class Tuning:
         steps = tuple(variable.column.step for variable in case.variables)
         windows = DEFAULT_DISORDER_WINDOWS if self.max_disorder is None else self.max_disorder
         if self.policy == "slow":
-            return Slow(steps, windows, self.slow_flush)
+            return Slow(steps, windows, self.slow_flush, hurried=self.is_hurried)
         if self.policy == "lazy":
             return Lazy(steps, windows)
         return Immediate() if self.policy == "immediate" else SlowInOrder()

@@ -91,6 +91,10 @@ class Stepper(Session):
         outs = (out_of(e.query, e.batch) for e in self._queries.taken())
         return status == lib.GS_END, tuple(outs)
 
+    def replay_all(self) -> None:
+        """By a clock that has come to the end."""
+        self._engine.replay_until(INFINITE - 1)
+
     def progress(self) -> list[tuple[int, bool]]:
         """By source: records read so far, and whether it has ended."""
         native, found = ffi.new("struct gs_source_statistics *"), []
@@ -143,13 +147,20 @@ def run_steps(
     captures: Sequence[tuple[str, bytes]],
     settings: Settings,
     taps: Sequence[str] = (),
+    *,
+    is_hurried: bool = True,
 ) -> list[Call]:
-    """All calls of a run over captures, given as (interface, bytes of the file)."""
+    """All calls of a run over captures, given as (interface, bytes of the file).
+
+    One that is not hurried has a pace (`--speed`), by which all of its packets are due at once.
+    """
     files = [memory_file(data) for _, data in captures]
     names = [interface for interface, _ in captures]
     sources = [FileSource(name, path) for name, (_, path) in zip(names, files, strict=True)]
     try:
         with Stepper(plan, sources, settings, SessionOptions(taps=taps)) as session:
+            if not is_hurried:
+                session.replay_all()
             return list(calls(session))
     finally:
         for descriptor, _ in files:

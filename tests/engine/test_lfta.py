@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -25,6 +26,9 @@ OPTIONS = ((None, None), (1, 0), (3, 1), (None, 15))
 TENS, STARTS, FALLING, TWO, *_ = CASES
 
 every_policy = pytest.mark.parametrize("policy", POLICIES, ids=lambda name: f"flush-{name}")
+hurried_or_not = pytest.mark.parametrize(
+    "is_hurried", [True, False], ids=["as fast as it goes", "with a pace"]
+)
 quickly = settings(max_examples=40)
 words = st.integers(1, 2**64 - 1)
 tunings = st.builds(
@@ -39,6 +43,7 @@ tunings = st.builds(
     hash_key=st.tuples(words, words.map(lambda word: word | 1)),
     burst=st.sampled_from([1, 1, 7, 256]),
     batch_rows=st.sampled_from([1, 3, None]),
+    is_hurried=st.booleans(),
 )
 
 
@@ -57,8 +62,14 @@ def plan_of_all(options: str) -> Plan:
 
 
 def run(case: LowCase, tuning: Tuning, packets: list[Packet]) -> list[Call]:
+    return run_whole(plan(case, tuning.options()), tuning, packets, ("q_low",))
+
+
+def run_whole(
+    queries: Plan, tuning: Tuning, packets: list[Packet], taps: Sequence[str]
+) -> list[Call]:
     capture = [("default", pcap(packets, magic=NANOSECONDS))]
-    return run_steps(plan(case, tuning.options()), capture, tuning.settings(), ("q_low",))
+    return run_steps(queries, capture, tuning.settings(), taps, is_hurried=tuning.is_hurried)
 
 
 def by_the_models(case: LowCase, tuning: Tuning, packets: list[Packet]) -> list[AtPacket]:
@@ -111,9 +122,8 @@ def test_more_windows_than_the_list_holds(
 @quickly
 @given(tuning=tunings, packets=streams())
 def test_neighbours_in_a_query_set_change_nothing(tuning: Tuning, packets: list[Packet]) -> None:
-    data = pcap(packets, magic=NANOSECONDS)
     nodes = [f"{case.name}_low" for case in CASES]
-    calls = run_steps(plan_of_all(tuning.options()), [("default", data)], tuning.settings(), nodes)
+    calls = run_whole(plan_of_all(tuning.options()), tuning, packets, nodes)
     for case, node in zip(CASES, nodes, strict=True):
         ours = by_the_models(case, tuning, packets)
         assert flat(seen(calls, case, node)) == flat(ours)
@@ -121,15 +131,21 @@ def test_neighbours_in_a_query_set_change_nothing(tuning: Tuning, packets: list[
 
 @every_policy
 @pytest.mark.parametrize("slots", [2, 64])
-def test_thousands_of_packets(policy: str, slots: int) -> None:
-    tuning = Tuning(policy, slots=slots, disorder_bytes=9_000, heartbeat_packets=300)
+@hurried_or_not
+def test_thousands_of_packets(policy: str, slots: int, is_hurried: bool) -> None:
+    tuning = Tuning(
+        policy, slots=slots, disorder_bytes=9_000, heartbeat_packets=300, is_hurried=is_hurried
+    )
     check(STARTS, tuning, crowd(7, 2_500, hosts=90, seconds=120, back_seconds=15))
 
 
 @every_policy
 @pytest.mark.parametrize("burst", [2, 64, 256])
-def test_bursts_change_nothing(policy: str, burst: int) -> None:
-    tuning = Tuning(policy, slots=8, disorder_bytes=2_000, heartbeat_packets=50)
+@hurried_or_not
+def test_bursts_change_nothing(policy: str, burst: int, is_hurried: bool) -> None:
+    tuning = Tuning(
+        policy, slots=8, disorder_bytes=2_000, heartbeat_packets=50, is_hurried=is_hurried
+    )
     packets = crowd(8, 900, hosts=30, seconds=90, back_seconds=20)
     one, many = run(TENS, tuning, packets), run(TENS, replace(tuning, burst=burst), packets)
     assert flat(seen(one, TENS)) == flat(seen(many, TENS))

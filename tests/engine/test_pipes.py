@@ -140,7 +140,7 @@ def to_the_end(session: Stepper) -> list[Out]:
 
 @every_policy
 def test_at_every_pause_what_is_complete_is_out(policy: str) -> None:
-    tuning = Tuning(policy, slots=64, slack_ns=3 * SECOND_NS, burst=16)
+    tuning = Tuning(policy, is_hurried=False, slots=64, slack_ns=3 * SECOND_NS, burst=16)
     packets = crowd(21, 400, hosts=12, seconds=100, back_seconds=4)
     pauses = [0, 1, 90, 91, 180, 300, 400]
     with pipes(1) as (pipe,), Stepper(PLAN, [pipe.source()], tuning.settings()) as session:
@@ -155,7 +155,7 @@ def test_at_every_pause_what_is_complete_is_out(policy: str) -> None:
 
 
 def test_half_a_record_at_a_pause_is_waited_for() -> None:
-    tuning = Tuning("slow", slots=64, slack_ns=0)
+    tuning = Tuning("slow", is_hurried=False, slots=64, slack_ns=0)
     packets = [packet(1, 1), packet(2, 2), packet(30, 3), packet(31, 4)]
     data = bytes_of(packets)
     with pipes(1) as (pipe,), Stepper(PLAN, [pipe.source()], tuning.settings()) as session:
@@ -169,7 +169,7 @@ def test_half_a_record_at_a_pause_is_waited_for() -> None:
 
 def test_a_silent_pipe_holds_back_the_bound_and_not_the_partial_rows() -> None:
     """Nobody knows what west will say; once it has ended, east's windows are complete."""
-    tuning = Tuning("slow", slots=64, slack_ns=0)
+    tuning = Tuning("slow", is_hurried=False, slots=64, slack_ns=0)
     packets = [packet(at, at) for at in range(0, 100, 3)]
     plan = plan_of(TENS.text(), ("east", "west"))
     with pipes(2) as (east, west):
@@ -191,7 +191,7 @@ def test_a_silent_pipe_holds_back_the_bound_and_not_the_partial_rows() -> None:
 
 def test_a_writer_that_waits_for_our_rows_gets_them(tmp_path: Path) -> None:
     """A named pipe and a thread: it goes on when the rows are here, not before."""
-    tuning = Tuning("slow", slots=64, slack_ns=SECOND_NS, burst=64)
+    tuning = Tuning("slow", is_hurried=False, slots=64, slack_ns=SECOND_NS, burst=64)
     packets = crowd(22, 300, hosts=9, seconds=90)
     half, path = 200, tmp_path / "capture"
     os.mkfifo(path)

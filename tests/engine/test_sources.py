@@ -36,6 +36,7 @@ tunings = st.builds(
     slack_ns=st.sampled_from([None, None, 0, 30 * SECOND_NS]),
     heartbeat_ns=st.sampled_from([0, SECOND_NS, 7 * SECOND_NS]),
     heartbeat_packets=st.sampled_from([0, 0, 3]),
+    is_hurried=st.booleans(),
 )
 
 
@@ -47,7 +48,8 @@ def plan(case: LowCase, interfaces: tuple[str, ...]) -> Plan:
 def run(case: LowCase, tuning: Tuning, files: Files, *taps: str) -> list[Call]:
     captures = [(interface, pcap(packets, magic=NANOSECONDS)) for interface, packets in files]
     interfaces = tuple(sorted({interface for interface, _ in files}))
-    return run_steps(plan(case, interfaces), captures, tuning.settings(), taps)
+    queries, is_hurried = plan(case, interfaces), tuning.is_hurried
+    return run_steps(queries, captures, tuning.settings(), taps, is_hurried=is_hurried)
 
 
 def check(case: LowCase, tuning: Tuning, files: Files) -> None:

@@ -105,7 +105,8 @@ class Lazy(Policy):
 class Slow(Lazy):
     """The default: one old group every few accepted packets, oldest window first, lowest slot.
 
-    `packets_per_group` is the option `slow_flush`; None is the pace that adapts.
+    `packets_per_group` is the option `slow_flush`; None is the pace that adapts. Where that is not
+    given and input is `hurried`, a file that is read as fast as it goes, old windows leave whole.
     """
 
     def __init__(
@@ -113,9 +114,12 @@ class Slow(Lazy):
         steps: Sequence[int] = (1,),
         max_disorder_windows: int = DEFAULT_MAX_DISORDER_WINDOWS,
         packets_per_group: int | None = None,
+        *,
+        hurried: bool = False,
     ) -> None:
         super().__init__(steps, max_disorder_windows)
         self._adapts = packets_per_group is None
+        self._leaves_whole = hurried and self._adapts
         self.pace = packets_per_group or 1
         self._packets_since_group = 0
         self._packets_this_period = 0
@@ -126,7 +130,8 @@ class Slow(Lazy):
         """At a heartbeat what was old at the one before leaves; then the m check; then the pace."""
         present = table.windows()
         became_old = any(now.has_passed(w) and not before.has_passed(w) for w in present)
-        left = self._heartbeat(table, now) if heartbeat else []
+        left = table.take_windows(self._old(table, now)) if self._leaves_whole else []
+        left += self._heartbeat(table, now) if heartbeat else []
         left += super().act(table, before, now, heartbeat)
         if heartbeat or became_old:
             self._adapt(table, now)
@@ -135,19 +140,23 @@ class Slow(Lazy):
     def before_packet(self, table: Table, now: Progress) -> list[Partial]:
         """The drip; the packet that makes the count full lets a group out and enters after it."""
         self._packets_this_period += 1
-        old = [window for window in table.windows() if now.has_passed(window)]
+        old = self._old(table, now)
         self._packets_since_group = self._packets_since_group + 1 if old else 0
         if self._packets_since_group < self.pace:
             return []
         self._packets_since_group = 0
         return table.take_one(old)
 
+    @staticmethod
+    def _old(table: Table, now: Progress) -> list[Vector]:
+        return [window for window in table.windows() if now.has_passed(window)]
+
     def _heartbeat(self, table: Table, now: Progress) -> list[Partial]:
         previous, self._at_last_heartbeat = self._at_last_heartbeat, now
         self._packets_last_period, self._packets_this_period = self._packets_this_period, 0
         if previous is None or not self._adapts:
             return []
-        return table.take_windows([w for w in table.windows() if previous.has_passed(w)])
+        return table.take_windows(self._old(table, previous))
 
     def _adapt(self, table: Table, now: Progress) -> None:
         old = sum(now.has_passed(group.window) for _, group in table.groups())
