@@ -70,6 +70,13 @@ def test_several_ask_at_once(runtime: Path, tmp_path: Path) -> None:
         assert in_order(map(json.loads, result.lines)) == answered_here(SETS)
 
 
+def _warmed(runtime: Path, temporary: Path) -> None:
+    """From now on a server is there."""
+    result = asked(runtime, temporary, *BOTH)
+    assert result.code == 0, result.err
+    assert the_socket(runtime).exists()
+
+
 @pytest.mark.parametrize(
     "sent",
     [
@@ -84,7 +91,7 @@ def test_several_ask_at_once(runtime: Path, tmp_path: Path) -> None:
 def test_garbage_is_refused_and_the_next_caller_answered(
     sent: bytes, runtime: Path, tmp_path: Path
 ) -> None:
-    asked(runtime, tmp_path, *BOTH)
+    _warmed(runtime, tmp_path)
     with connected(the_socket(runtime)) as connection:
         connection.sendall(sent)
         connection.shutdown(socket.SHUT_WR)
@@ -103,7 +110,7 @@ def test_garbage_is_refused_and_the_next_caller_answered(
 
 def test_a_caller_that_is_killed_leaves_nothing(runtime: Path, tmp_path: Path) -> None:
     """Its pipe would keep it for ever."""
-    asked(runtime, tmp_path, *BOTH)
+    _warmed(runtime, tmp_path)
     server, folders = servers_pid(the_socket(runtime)), "gigastream-run-*"
     with asking(runtime, tmp_path, "-e", SETS) as caller:
         # Rows have come: its threads are there, all of them.
@@ -168,7 +175,7 @@ def test_a_damaged_capture_is_told_and_what_came_before_answered(
 
 def test_what_spark_cannot_run_is_told_as_without(runtime: Path, tmp_path: Path) -> None:
     """The server that is there says so; the words are the caller's."""
-    asked(runtime, tmp_path, *BOTH)
+    _warmed(runtime, tmp_path)
     wrong = "SELECT s, count(*) FROM PKT GROUP BY 100000000000/(time+1) AS s"
     for query in (wrong, "SELECT nothing FROM PKT"):
         words = ("-e", query, *DEMO)
@@ -183,7 +190,7 @@ def _is_the_same(result: Result, without: Result, code: int) -> None:
 
 
 def test_one_that_was_killed_is_replaced(runtime: Path, tmp_path: Path) -> None:
-    asked(runtime, tmp_path, *BOTH)
+    _warmed(runtime, tmp_path)
     before = servers_pid(the_socket(runtime))
     os.kill(before, signal.SIGKILL)
     result = asked(runtime, tmp_path, *BOTH)
@@ -204,7 +211,7 @@ def test_where_others_may_enter_nothing_is_asked(tmp_path: Path) -> None:
 
 def test_a_caller_leaves_pyspark_to_the_server(runtime: Path, tmp_path: Path) -> None:
     """To import it takes as long as the rest of the command."""
-    asked(runtime, tmp_path, *BOTH)
+    _warmed(runtime, tmp_path)
     env = {**environment(runtime, tmp_path), "PYTHONPROFILEIMPORTTIME": "1"}
     result = gigastream("run", *ON, *BOTH, env=env, cwd=tmp_path)
     assert in_order(map(json.loads, result.lines)) == answered_here(SETS)
