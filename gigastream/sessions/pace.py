@@ -24,7 +24,7 @@ class Pace:
         """
         if self._begin is None:
             if upcoming_ns in (_UNKNOWN, _END):
-                return upcoming_ns
+                return _UNKNOWN  # the first packet, whenever it comes, says when it begins
             self._begin = (time.monotonic(), upcoming_ns)
         ahead = (upcoming_ns - self._reached()) / _SECOND_NS / self._speed
         if ahead > 0 and upcoming_ns != _END:

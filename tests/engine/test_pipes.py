@@ -15,6 +15,7 @@ import pytest
 
 from gigastream.sessions.session import Session
 from gigastream.sessions.shape import SessionOptions
+from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from tests.engine.low_cases import CASES
 from tests.engine.low_level import Tuning
@@ -217,3 +218,23 @@ def test_a_writer_that_waits_for_our_rows_gets_them(tmp_path: Path) -> None:
     assert wanted
     assert in_time == [True]
     assert seen == answer(packets, tuning)
+
+
+def test_a_replay_has_its_pace_from_the_first_packet_of_a_silent_pipe_on() -> None:
+    """Packets that come while it waits for the first are not read at once."""
+    settings = Settings(speed=1e-3)
+    packets = [packet(at, at % 9) for at in range(100)]
+    with pipes(1) as (pipe,), Session(PLAN, [pipe.source()], settings) as session:
+        assert session._pace is not None
+        for _ in range(2):  # it is opened, and found silent
+            session._engine.run(1, 0)
+            session._keep_pace(session._pace)
+        pipe.write(bytes_of(packets))
+        for _ in range(3):
+            session._engine.run(1000, 0)
+        (source,) = session.statistics().sources
+        assert source.read == 0
+        session._keep_pace(session._pace)
+        session._engine.run(1000, 0)
+        assert session.statistics().sources[0].read == 1
+        pipe.end()
