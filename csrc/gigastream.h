@@ -101,8 +101,9 @@ struct gs_source_config {
     void (*close)(void *context); /* at its end, once, unless the engine is freed before */
     void *context;
     bool use_mmap;
-    struct gs_extents *extents; /* of a plain pcap file that several engines divide; or NULL */
-    bool is_pipe;               /* the pipe's rule of time, else the file's */
+    struct gs_extents *extents;    /* of files that several engines divide; or NULL */
+    uint32_t divided_file, reader; /* which of them it is, and who reads it, from 0 */
+    bool is_pipe;                  /* the pipe's rule of time, else the file's */
     bool is_records; /* of a STREAM: its frames are records, and the pipe's rule is theirs */
     const struct gs_live_config *live; /* a live link, which has neither path nor descriptor */
     int64_t live_slack_ns;             /* of it (OPERATORS section 2, Ring) */

@@ -22,7 +22,9 @@ struct gs_capture_config {
     const char *path; /* of a file; NULL: `descriptor` is read */
     int descriptor; /* a pipe or stdin, or the reading end of a decompressor; owned by the caller */
     bool use_mmap;  /* plain files only */
-    struct gs_extents *extents;  /* of a plain pcap file that is divided among readers; or NULL */
+    struct gs_extents *extents;  /* of files that are divided among readers; or NULL */
+    uint32_t divided_file;       /* which of theirs it is, from 0 */
+    uint32_t reader;             /* who reads it here, from 0 */
     struct gs_source_time *time; /* then: of the source, which is told where an extent begins */
     bool is_records; /* its frames are records of a STREAM, and nothing else's ever are */
     const uint8_t *first_bytes;             /* of a pipe, which have been read already */

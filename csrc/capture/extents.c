@@ -17,27 +17,34 @@
 #define HEAD_BYTES ((size_t)GS_CAPTURED_BYTES_MAX + 64)
 #define WALKED_AT_ONCE 64
 #define RUNS_MAX 128 /* that are kept of an extent: of small packets those of its first part */
-#define READERS_MAX 64
 /* Of each reader, that may be gone to before the slowest has answered for its own: all that is
  * ahead of it is held above, since it may have more of every window. */
 #define AHEAD_OF_EACH 2
 #define NOTHING UINT64_MAX
+
+struct gs_divided_file {
+    uint64_t taken;  /* extents that somebody has gone to fetch */
+    uint64_t walked; /* of them; the next one's reader has the turn, and the fields below */
+    bool is_begun, is_over;
+    dev_t device;
+    ino_t inode;
+    const struct gs_file_format *format;
+    uint64_t offset; /* of the first record that was not walked over */
+    struct gs_file_place place;
+    struct gs_source_time time;
+};
 
 struct gs_extents {
     uint32_t extent_bytes;
     pthread_mutex_t lock;
     pthread_cond_t moved;
     uint32_t readers;
-    uint64_t at[READERS_MAX]; /* which extent each answers for; NOTHING: none */
-    uint64_t taken;           /* extents that somebody has gone to fetch */
-    uint64_t walked; /* of them; the next one's reader has the turn, and the fields below */
-    bool is_begun, is_over;
-    dev_t device; /* of the file */
-    ino_t inode;
-    const struct gs_file_format *format;
-    uint64_t offset; /* of the first record that was not walked over */
-    struct gs_file_place place;
-    struct gs_source_time time;
+    uint64_t at[GS_READERS_MAX]; /* when each took its last, counted in extents; NOTHING: it waits,
+                                  * or has no more of that file */
+    uint64_t taken;              /* extents of all files */
+    bool is_over;
+    uint32_t file_count;
+    struct gs_divided_file files[];
 };
 
 /* Records that were walked over, as their reader will look at them: behind H and the timestamp
@@ -56,10 +63,14 @@ struct gs_walked {
     struct walked_run runs[RUNS_MAX];
 };
 
-struct gs_extents *gs_extents_new(uint32_t extent_bytes)
+struct gs_extents *gs_extents_new(uint32_t files, uint32_t readers, uint32_t extent_bytes)
 {
-    struct gs_extents *extents = calloc(1, sizeof *extents);
+    struct gs_extents *extents = calloc(1, sizeof *extents + files * sizeof *extents->files);
     if (extents == NULL) return NULL;
+    extents->file_count = files;
+    extents->readers = readers;
+    for (uint32_t reader = 0; reader < GS_READERS_MAX; reader++)
+        extents->at[reader] = NOTHING;
     extents->extent_bytes = extent_bytes > 0 ? extent_bytes : EXTENT_BYTES;
     pthread_mutex_init(&extents->lock, NULL);
     pthread_cond_init(&extents->moved, NULL);
@@ -71,7 +82,8 @@ void gs_extents_free(struct gs_extents *extents)
     if (extents == NULL) return;
     pthread_cond_destroy(&extents->moved);
     pthread_mutex_destroy(&extents->lock);
-    free(extents->place.interfaces);
+    for (uint32_t file = 0; file < extents->file_count; file++)
+        free(extents->files[file].place.interfaces);
     free(extents);
 }
 
@@ -114,37 +126,36 @@ static void swap_places(struct gs_file_place *one, struct gs_file_place *other)
 /* ---- joining ---- */
 
 /* The first reader says what is read, and from where on. */
-static int begin(struct gs_extents *extents, const struct gs_capture *capture,
+static int begin(struct gs_divided_file *file, const struct gs_capture *capture,
                  const struct stat *status, struct gs_error *error)
 {
-    if (extents->is_begun) return GS_OK;
-    GS_RETURN_IF_ERROR(copy_place(&extents->place, &capture->place, error));
-    extents->is_begun = true;
-    extents->format = capture->format;
-    extents->device = status->st_dev;
-    extents->inode = status->st_ino;
-    extents->offset = gs_byte_input_offset(&capture->input);
-    extents->time = *capture->time;
+    if (file->is_begun) return GS_OK;
+    GS_RETURN_IF_ERROR(copy_place(&file->place, &capture->place, error));
+    file->is_begun = true;
+    file->format = capture->format;
+    file->device = status->st_dev;
+    file->inode = status->st_ino;
+    file->offset = gs_byte_input_offset(&capture->input);
+    file->time = *capture->time;
     return GS_OK;
 }
 
-static int enter(struct gs_extents *extents, struct gs_capture *capture, const struct stat *status,
-                 struct gs_error *error)
+static int enter(struct gs_divided_file *file, const struct gs_capture *capture,
+                 const struct stat *status, struct gs_error *error)
 {
-    GS_RETURN_IF_ERROR(begin(extents, capture, status, error));
-    if (extents->device != status->st_dev || extents->inode != status->st_ino ||
-        extents->format != capture->format || extents->readers == READERS_MAX)
+    GS_RETURN_IF_ERROR(begin(file, capture, status, error));
+    if (file->device != status->st_dev || file->inode != status->st_ino ||
+        file->format != capture->format)
         return gs_fail(error, GS_ERROR, "was replaced while it was opened");
-    capture->reader = extents->readers++;
-    extents->at[capture->reader] = NOTHING;
     return GS_OK;
 }
 
-static int enter_locked(struct gs_extents *extents, struct gs_capture *capture,
-                        const struct stat *status, struct gs_error *error)
+static int enter_locked(struct gs_extents *extents, struct gs_divided_file *file,
+                        const struct gs_capture *capture, const struct stat *status,
+                        struct gs_error *error)
 {
     pthread_mutex_lock(&extents->lock);
-    int result = enter(extents, capture, status, error);
+    int result = enter(file, capture, status, error);
     pthread_mutex_unlock(&extents->lock);
     return result;
 }
@@ -166,7 +177,9 @@ int gs_extents_join(struct gs_capture *capture, const struct gs_capture_config *
     capture->time = config->time;
     capture->walked = calloc(1, sizeof *capture->walked);
     if (capture->walked == NULL) return gs_fail(error, GS_ERROR, "out of memory");
-    GS_RETURN_IF_ERROR(enter_locked(config->extents, capture, &status, error));
+    capture->divided = &config->extents->files[config->divided_file];
+    capture->reader = config->reader;
+    GS_RETURN_IF_ERROR(enter_locked(config->extents, capture->divided, capture, &status, error));
     input->bytes_offset = gs_byte_input_offset(input);
     input->capacity = capacity;
     input->position = input->end = 0;
@@ -233,7 +246,7 @@ static int make_room(struct gs_capture *capture, size_t head, struct gs_error *e
 static int place_window(struct gs_capture *capture, struct fetched *fetched, struct gs_error *error)
 {
     struct gs_byte_input *input = &capture->input;
-    uint64_t offset = capture->extents->offset;
+    uint64_t offset = capture->divided->offset;
     size_t head = offset < fetched->offset ? (size_t)(fetched->offset - offset) : 0;
     uint64_t passed = offset > fetched->offset ? offset - fetched->offset : 0;
     if (passed > fetched->bytes) passed = fetched->bytes;
@@ -354,21 +367,21 @@ uint32_t gs_extents_peek(const struct gs_capture *capture, struct gs_frame *fram
 /* Where the walk met damage the extent is the last one: its reader meets it again, and tells. */
 static int open_extent(struct gs_capture *capture, struct fetched fetched, struct gs_error *error)
 {
-    struct gs_extents *extents = capture->extents;
+    struct gs_divided_file *file = capture->divided;
     struct gs_byte_input *input = &capture->input;
     struct gs_error damage;
-    GS_RETURN_IF_ERROR(copy_place(&capture->place, &extents->place, error));
+    GS_RETURN_IF_ERROR(copy_place(&capture->place, &file->place, error));
     GS_RETURN_IF_ERROR(place_window(capture, &fetched, error));
     struct gs_byte_input begun = *input;
-    *capture->time = extents->time;
+    *capture->time = file->time;
     capture->failure = fetched.failure;
-    int status = walk(capture, &extents->time, &damage);
+    int status = walk(capture, &file->time, &damage);
     if (status == GS_ERROR) return gs_fail(error, GS_ERROR, "%s", damage.message);
-    extents->offset = gs_byte_input_offset(input) + input->discard_bytes;
-    capture->has_last = status == GS_DAMAGED || fetched.bytes < extents->extent_bytes;
+    file->offset = gs_byte_input_offset(input) + input->discard_bytes;
+    capture->has_last = status == GS_DAMAGED || fetched.bytes < capture->extents->extent_bytes;
     if (!capture->has_last) begun.end = input->position;
     *input = begun;
-    swap_places(&capture->place, &extents->place);
+    swap_places(&capture->place, &file->place);
     return GS_OK;
 }
 
@@ -383,36 +396,41 @@ static bool is_far_ahead(const struct gs_extents *extents)
     return false;
 }
 
-/* The reader has answered for what it had. */
-static bool take(struct gs_extents *extents, uint32_t reader, uint64_t *extent)
+/* The reader has answered for what it had of the file. Who waits is waited for by nobody. */
+static bool take(struct gs_extents *extents, struct gs_divided_file *file, uint32_t reader,
+                 uint64_t *extent)
 {
     pthread_mutex_lock(&extents->lock);
     extents->at[reader] = NOTHING;
     pthread_cond_broadcast(&extents->moved);
-    while (!extents->is_over && is_far_ahead(extents))
+    while (!extents->is_over && !file->is_over && is_far_ahead(extents))
         pthread_cond_wait(&extents->moved, &extents->lock);
-    bool is_there = !extents->is_over;
-    if (is_there) *extent = extents->at[reader] = extents->taken++;
+    bool is_there = !extents->is_over && !file->is_over;
+    if (is_there) {
+        *extent = file->taken++;
+        extents->at[reader] = extents->taken++;
+    }
     pthread_mutex_unlock(&extents->lock);
     return is_there;
 }
 
 /* False: it is over before. */
-static bool await_turn(struct gs_extents *extents, uint64_t extent)
+static bool await_turn(struct gs_extents *extents, const struct gs_divided_file *file,
+                       uint64_t extent)
 {
     pthread_mutex_lock(&extents->lock);
-    while (extents->walked != extent)
+    while (file->walked != extent)
         pthread_cond_wait(&extents->moved, &extents->lock);
-    bool is_there = !extents->is_over;
+    bool is_there = !extents->is_over && !file->is_over;
     pthread_mutex_unlock(&extents->lock);
     return is_there;
 }
 
-static void end_turn(struct gs_extents *extents, bool is_last)
+static void end_turn(struct gs_extents *extents, struct gs_divided_file *file, bool is_last)
 {
     pthread_mutex_lock(&extents->lock);
-    extents->walked++;
-    extents->is_over |= is_last;
+    file->walked++;
+    file->is_over |= is_last;
     pthread_cond_broadcast(&extents->moved);
     pthread_mutex_unlock(&extents->lock);
 }
@@ -431,11 +449,12 @@ static int end(const struct gs_capture *capture, struct gs_error *error)
 int gs_extents_next(struct gs_capture *capture, struct gs_error *error)
 {
     struct gs_extents *extents = capture->extents;
+    struct gs_divided_file *file = capture->divided;
     uint64_t extent;
     int status = GS_OK;
-    if (!take(extents, capture->reader, &extent)) return end(capture, error);
+    if (!take(extents, file, capture->reader, &extent)) return end(capture, error);
     struct fetched fetched = fetch_extent(capture, extent);
-    if (await_turn(extents, extent)) status = open_extent(capture, fetched, error);
-    end_turn(extents, capture->has_last || status != GS_OK);
+    if (await_turn(extents, file, extent)) status = open_extent(capture, fetched, error);
+    end_turn(extents, file, capture->has_last || status != GS_OK);
     return status;
 }

@@ -38,6 +38,7 @@ struct gs_file_place {
 };
 
 struct gs_capture;
+struct gs_divided_file;
 
 /* A file format: adding one is a file and a line in file_capture.c. */
 struct gs_file_format {
@@ -64,8 +65,9 @@ struct gs_capture {
     bool is_records; /* as its configuration says */
     struct gs_file_place place;
 
-    struct gs_extents *extents;  /* NULL: it reads all of the file */
-    uint32_t reader;             /* which of theirs it is */
+    struct gs_extents *extents;      /* NULL: it reads all of the file */
+    struct gs_divided_file *divided; /* which of theirs it is, and who reads it: */
+    uint32_t reader;
     struct gs_walked *walked;    /* what it has seen of its extent's records */
     struct gs_source_time *time; /* of its source, where it reads extents */
     size_t head_bytes;           /* room in front of an extent, for a record that reaches into it */

@@ -35,6 +35,8 @@ int gs_source_init(struct gs_source *source, const struct gs_source_config *conf
                                    .descriptor = -1,
                                    .use_mmap = config->use_mmap && config->extents == NULL,
                                    .extents = config->extents,
+                                   .divided_file = config->divided_file,
+                                   .reader = config->reader,
                                    .time = &source->time,
                                    .is_records = config->is_records,
                                    .link_types = &settings->link_types};

@@ -2,7 +2,7 @@
 """--jobs: how many threads answer, and why it is one where more were asked for.
 
 Who does not say how many has one for each core where that is sure to pay: each thread has part of
-the groups (exchanging_session.py), and the capture is large.
+the groups (exchanging_session.py), and the captures are large.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MOST_BY_DEFAULT = 8
 LARGE_BYTES = 256 << 20
-"""Of a capture: one thread takes a tenth or two of a second for it."""
+"""Of captures together: one thread takes a tenth or two of a second for it."""
 MEMORY_EACH_BYTES = 64 << 20
 """Of the budget: what is read ahead of the slowest thread is held, and tables are several."""
 
@@ -37,8 +37,8 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=argument_type(parse_jobs),
         metavar="N",
-        help="threads that divide a capture file among themselves (the cores, at most "
-        f"{MOST_BY_DEFAULT}, of a large capture where each can have part of the groups; else 1)",
+        help="threads that divide capture files among themselves (the cores, at most "
+        f"{MOST_BY_DEFAULT}, of large captures where each can have part of the groups; else 1)",
     )
 
 
@@ -70,7 +70,7 @@ def jobs_of(
 
 def _is_large(sources: Sequence[AnySource]) -> bool:
     files = [source for source in sources if isinstance(source, FileSource) and source.is_file]
-    return any(file.size >= LARGE_BYTES for file in files)
+    return sum(file.size for file in files) >= LARGE_BYTES
 
 
 def _cores(settings: Settings) -> int:

@@ -112,6 +112,9 @@ class Engine:
         """What is known of a file before it is opened: asked where one waits for another."""
         if not file.is_file or self._timestamps(file) != EXTERNAL:
             return UNKNOWN
+        if isinstance(file, FileSource) and file.divided is not None:
+            divided = file.divided
+            return divided.extents.scanned(divided.file, lambda: scan(file, self._settings))
         return scan(file, self._settings)
 
     def _timestamps(self, source: File | LiveSource) -> Timestamps:
@@ -123,8 +126,9 @@ class Engine:
         config, texts = _config(source, self._settings.liveness_of(source.interface))
         config.open, config.close, config.context = lib.gs_host_open, lib.gs_host_close, host.handle
         config.use_mmap = self._settings.use_mmap
-        if isinstance(source, FileSource) and source.extents is not None:
-            config.extents = source.extents.native
+        if isinstance(source, FileSource) and source.divided is not None:
+            config.extents = source.divided.extents.native
+            config.divided_file, config.reader = source.divided.file, source.divided.reader
         config.is_pipe = host.source.is_pipe
         config.is_records = isinstance(source, StreamSource)
         config.timestamps = TIMESTAMPS.index(self._timestamps(source))

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A capture file that several threads divide among themselves, each with LFTAs of its own.
+"""Capture files that several threads divide among themselves, each with LFTAs of its own.
 
-Whoever is free takes the next extent of the file (csrc/capture/extents.h) and answers for the
+Whoever is free takes the next extent of a file (csrc/capture/extents.h) and answers for the
 packets that begin in it; how far time has come there is known from all that lies before. So each
 packet is late or not, and each window closed or not, as if one had read them all, and the high
-level makes one answer of what the LFTAs put out, as it does for the rings of a link. Where groups
+level makes one answer of what the LFTAs put out, as it does for the rings of a link. Of several
+files each thread takes turns by their packets' time, as one that is alone does. Where groups
 can be parted, each has a high level of its own for its part: exchanging_session.py.
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn
 
-from gigastream.engine.extents import Extents
+from gigastream.engine.extents import DividedFile, Extents
 from gigastream.engine.statistics import SourceStatistics, Statistics
 from gigastream.late_dataclass import replace
 from gigastream.plan import Plan
@@ -42,13 +43,13 @@ def why_undivided(
     plan: Plan, sources: Sequence[AnySource | PacketSource], settings: Settings
 ) -> str | None:
     """Return why one thread has to read all of it; None: several may."""
-    if len(sources) != 1:
-        return "several sources take turns by their packets' time"
-    (source,) = sources
-    if not isinstance(source, FileSource) or not source.is_divisible:
-        return "only a capture file that is no pipe, and not compressed, is divided"
-    if (source.timestamps or settings.timestamps) != EXTERNAL:
-        return "packets have the time at which they are read"
+    if len({source.interface for source in sources}) > 1:
+        return "files of several interfaces are read together"
+    for source in sources:
+        if not isinstance(source, FileSource) or not source.is_divisible:
+            return "only capture files that are no pipes, and not compressed, are divided"
+        if (source.timestamps or settings.timestamps) != EXTERNAL:
+            return "packets have the time at which they are read"
     for name, option in _OF_ONE.items():
         if getattr(settings, name) not in (None, False):
             return f"{option} needs packets, or rows, in their order"
@@ -73,12 +74,12 @@ _OF_ONE = {
 
 
 class DividedSession(ThreadedSession):
-    """Like a Session over one file, by as many threads as the setting `jobs` says."""
+    """Like a Session over files, by as many threads as the setting `jobs` says."""
 
     def __init__(
         self,
         plan: Plan,
-        source: FileSource,
+        sources: Sequence[FileSource],
         settings: Settings,
         options: SessionOptions = NO_OPTIONS,
         *,
@@ -88,13 +89,20 @@ class DividedSession(ThreadedSession):
 
         why_undivided() has been asked. No timer sends heartbeats: no row waits for one.
         """
-        self._extents = Extents(extent_bytes)
-        parts = [[replace(source, extents=self._extents)] for _ in range(settings.jobs)]
+        readers = range(settings.jobs)
+        self._extents = extents = Extents(len(sources), len(readers), extent_bytes)
+        parts = [
+            [
+                replace(source, divided=DividedFile(extents, file, reader))
+                for file, source in enumerate(sources)
+            ]
+            for reader in readers
+        ]
         own = replace(settings, heartbeat_ns=0, heartbeat_packets=0)
         super().__init__(plan, parts, own, replace(options, parts=settings.jobs))
 
     def stop(self) -> None:
-        """End the input behind what has been begun, which together is the file up to there."""
+        """End the input behind what has been begun, which together is each file up to there."""
         self._extents.end()
 
     def close(self) -> None:
@@ -114,7 +122,8 @@ class DividedSession(ThreadedSession):
     def statistics(self) -> Statistics:
         """The counters of all threads as those of one, and those of the high level."""
         statistics = super().statistics()
-        return replace(statistics, sources=(_united(statistics.sources),))
+        parts = [part.sources for part in self._counted]
+        return replace(statistics, sources=tuple(map(_united, zip(*parts, strict=True))))
 
 
 def _united(parts: Sequence[SourceStatistics]) -> SourceStatistics:

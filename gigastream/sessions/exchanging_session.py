@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A capture file that several threads divide, each of which has part of the groups, too.
+"""Capture files that several threads divide, each of which has part of the groups, too.
 
 Below the tables rows of packets go to whoever has their group (csrc/stream/exchange.h), so that no
 group is in two tables, and what completes them is divided as well: each thread runs the plan over
@@ -42,7 +42,7 @@ class ExchangingSession(DividedSession):
     def __init__(
         self,
         plan: Plan,
-        source: FileSource,
+        sources: Sequence[FileSource],
         settings: Settings,
         options: SessionOptions = NO_OPTIONS,
         *,
@@ -53,7 +53,7 @@ class ExchangingSession(DividedSession):
         self._parts = parts_of_plan(plan)
         key = settings.hash_key or random_key()  # whose a group is, is the same for all
         own = replace(settings, hash_key=key)
-        super().__init__(plan, source, own, options, extent_bytes=extent_bytes)
+        super().__init__(plan, sources, own, options, extent_bytes=extent_bytes)
 
     def close(self) -> None:
         """Give everything back; no thread waits for another any longer."""

@@ -32,23 +32,22 @@ def open_replay(
         from gigastream.sessions.divided_session import why_undivided
 
         if why_undivided(plan, sources, settings) is None:
-            (source,) = sources
-            assert isinstance(source, FileSource)
-            return open_divided(plan, source, settings, options)
+            files = [source for source in sources if isinstance(source, FileSource)]
+            return open_divided(plan, files, settings, options)
     return Session(plan, sources, settings, options)
 
 
 def open_divided(
     plan: Plan,
-    source: FileSource,
+    sources: Sequence[FileSource],
     settings: Settings,
     options: SessionOptions = NO_OPTIONS,
     *,
     extent_bytes: int = 0,
 ) -> DividedSession:
-    """Open one by `jobs` threads of a source of which why_undivided() has nothing to say."""
+    """Open one by `jobs` threads of sources of which why_undivided() has nothing to say."""
     from gigastream.sessions.divided_session import DividedSession
     from gigastream.sessions.exchanging_session import ExchangingSession, exchanges_rows
 
     kind = ExchangingSession if exchanges_rows(plan, settings) else DividedSession
-    return kind(plan, source, settings, options, extent_bytes=extent_bytes)
+    return kind(plan, sources, settings, options, extent_bytes=extent_bytes)

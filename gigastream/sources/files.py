@@ -101,7 +101,7 @@ class OpenSource:
     def _refuse_another(self) -> None:
         """Readers that divide a file have seen that it is one."""
         is_file = stat.S_ISREG(os.fstat(self.descriptor).st_mode)
-        if self._source.extents is not None and not is_file:
+        if self._source.divided is not None and not is_file:
             raise SourceError(f"{self._source.label}: was replaced while it was opened")
 
     @property
@@ -164,8 +164,8 @@ class FileSource:
     """
     timestamps: Timestamps | None = None
     """Whose time its packets have; None: what the settings say."""
-    extents: Any = None
-    """The Extents (gigastream/engine/extents.py) of several readers, of which this is one's."""
+    divided: Any = None
+    """The DividedFile (gigastream/engine/extents.py) that it is to one of several readers."""
 
     @property
     def is_stdin(self) -> bool:

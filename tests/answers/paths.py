@@ -79,7 +79,7 @@ def opened(
         return alone
     (source,) = sources
     assert isinstance(source, FileSource)
-    session = open_divided(plan, source, settings, options, extent_bytes=extent_of(source))
+    session = open_divided(plan, [source], settings, options, extent_bytes=extent_of(source))
     assert isinstance(session, ExchangingSession) == exchanges_rows(plan, settings)
     return side_by_side(session, waited_for_s)
 
@@ -87,7 +87,7 @@ def opened(
 def with_one_high_level(plan: Plan, source: FileSource, settings: Settings) -> DividedSession:
     """Threads that could have part of the groups each, but do not."""
     return side_by_side(
-        DividedSession(plan, source, settings, extent_bytes=extent_of(source)),
+        DividedSession(plan, [source], settings, extent_bytes=extent_of(source)),
     )
 
 

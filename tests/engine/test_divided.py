@@ -56,7 +56,7 @@ BASE = Settings(slots=64, disorder_bytes=4096)
 def _divided(plan: Plan, path: Path, settings: Settings, extent_bytes: int) -> DividedSession:
     source = FileSource("default", str(path))
     assert why_undivided(plan, [source], settings) is None
-    return open_divided(plan, source, settings, extent_bytes=extent_bytes)
+    return open_divided(plan, [source], settings, extent_bytes=extent_bytes)
 
 
 def _assert_same(

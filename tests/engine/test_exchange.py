@@ -50,7 +50,7 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _opened(text: str, path: Path, settings: Settings, extent_bytes: int) -> ExchangingSession:
     source = FileSource("default", str(path))
-    session = open_divided(plan_of(text), source, settings, extent_bytes=extent_bytes)
+    session = open_divided(plan_of(text), [source], settings, extent_bytes=extent_bytes)
     assert isinstance(session, ExchangingSession)
     return session
 
@@ -314,7 +314,7 @@ def test_windows_beyond_bounds_are_marked_too(
     text = text_of(*BEYOND[name])
     settings = Settings(jobs=3, memory_bytes=3 << 19, slots=16)
     source = FileSource("default", str(capture))
-    with open_divided(plan_of(text), source, settings, extent_bytes=3000) as session:
+    with open_divided(plan_of(text), [source], settings, extent_bytes=3000) as session:
         _look_at_marks(session, text, capture)
 
 
@@ -343,7 +343,7 @@ def test_a_window_behind_one_that_lacks_groups_is_whole(tmp_path: Path) -> None:
     settings = Settings(jobs=2, memory_bytes=2 << 20, slots=16, disorder_bytes=1000)
     whole: set[tuple[str, bytes]] = set()
     for _ in range(3):  # how many it meets is the threads' affair
-        with open_divided(plan_of(text), source, settings, extent_bytes=3000) as session:
+        with open_divided(plan_of(text), [source], settings, extent_bytes=3000) as session:
             events = list(session.batches())
         marked = {window for e in events if e.batch.is_partial for window in _windows(e)}
         found = Counter(window for e in events for window in _windows(e) if e.query == "b")

@@ -79,7 +79,7 @@ def shared_as_apart(queries: Sequence[str], given: list[FileSource], settings: S
     assert counted(shared.statistics.lftas) == counted(apart.statistics.lftas)
     (source,), three = given, replace(settings, jobs=3)
     if why_undivided(plan, given, three) is None:
-        session = open_divided(plan, source, three, extent_bytes=2_000)
+        session = open_divided(plan, [source], three, extent_bytes=2_000)
         assert isinstance(session, ExchangingSession)
         divided = given_by(plan, session)
         for name, rows in apart.rows.items():

@@ -131,6 +131,7 @@ static int open_part(struct run *run, uint32_t number, struct gs_error *error)
                                       .path = run->file,
                                       .interface = INTERFACE,
                                       .extents = run->extents,
+                                      .reader = number,
                                       .promise_ns = INT64_MIN};
     settings.output_punctuation = true;
     settings.exchange = run->exchange;
@@ -149,7 +150,7 @@ static int open_all(struct run *run, struct gs_error *error)
 {
     run->memory = gs_memory_new(UINT64_C(1) << 30);
     run->exchange = gs_exchange_new(run->count, run->memory);
-    run->extents = gs_extents_new(EXTENT_BYTES);
+    run->extents = gs_extents_new(1, run->count, EXTENT_BYTES);
     if (!run->memory || !run->exchange || !run->extents)
         return gs_fail(error, GS_ERROR, "no memory for what threads share");
     for (uint32_t number = 0; number < run->count; number++)
