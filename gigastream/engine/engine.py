@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gigastream.engine import counters
 from gigastream.engine._native import ffi, lib
@@ -26,6 +26,9 @@ from gigastream.sources.files import FileSource, SourceError
 from gigastream.sources.live import DEFAULT_MAX_SKEW_NS, LiveSource
 from gigastream.sources.packets import PacketSource
 from gigastream.timestamps import EXTERNAL, TIMESTAMPS, Timestamps
+
+if TYPE_CHECKING:
+    from gigastream.engine.extents import DividedFile
 
 _INSTRUCTION = struct.Struct("=HBBI")
 """A `struct sock_filter`: code, jt, jf, k."""
@@ -113,7 +116,7 @@ class Engine:
         if not file.is_file or self._timestamps(file) != EXTERNAL:
             return UNKNOWN
         if isinstance(file, FileSource) and file.divided is not None:
-            divided = file.divided
+            divided: DividedFile = file.divided
             return divided.extents.scanned(divided.file, lambda: scan(file, self._settings))
         return scan(file, self._settings)
 

@@ -43,7 +43,7 @@ def why_undivided(
     plan: Plan, sources: Sequence[AnySource | PacketSource], settings: Settings
 ) -> str | None:
     """Return why one thread has to read all of it; None: several may."""
-    if len({source.interface for source in sources}) > 1:
+    if len({source.interface for source in sources}) != 1:
         return "files of several interfaces are read together"
     for source in sources:
         if not isinstance(source, FileSource) or not source.is_divisible:

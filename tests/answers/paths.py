@@ -40,8 +40,8 @@ EXCHANGING, ONE_HIGH_LEVEL, ONE_THREAD = "exchanging", "one-high-level", "one-th
 """How several threads answer: each has part of the groups; they share what is above; not at all."""
 
 DOCUMENTED = {
-    "several sources take turns by their packets' time": "several of them",
-    "only a capture file that is no pipe, and not compressed": "compressed files",
+    "files of several interfaces are read together": "files of several interfaces",
+    "only capture files that are no pipes, and not compressed": "compressed files",
     "packets have the time at which they are read": "`--timestamps internal`",
     "needs packets, or rows, in their order": "`--count`",
     "has rows in their order": "rows of single packets and what is made of them above the border",
@@ -77,9 +77,8 @@ def opened(
         alone = open_replay(plan, sources, settings, options)
         assert isinstance(alone, Session)
         return alone
-    (source,) = sources
-    assert isinstance(source, FileSource)
-    session = open_divided(plan, [source], settings, options, extent_bytes=extent_of(source))
+    files = [source for source in sources if isinstance(source, FileSource)]
+    session = open_divided(plan, files, settings, options, extent_bytes=extent_of(*files))
     assert isinstance(session, ExchangingSession) == exchanges_rows(plan, settings)
     return side_by_side(session, waited_for_s)
 
@@ -112,9 +111,9 @@ def side_by_side(session: DividedSession, waited_for_s: float = WAITED_FOR_S) ->
     return session
 
 
-def extent_of(source: FileSource) -> int:
+def extent_of(*files: FileSource) -> int:
     """Of so many bytes are the pieces: fewer than some records, of the smallest captures."""
-    return max(1, source.size // PIECES)
+    return max(1, sum(file.size for file in files) // PIECES)
 
 
 def kind_of(plan: Plan) -> str:

@@ -116,7 +116,7 @@ def test_one_thread_where_more_may_not_pay(large: Path, monkeypatch: pytest.Monk
         (HOSTS, ("--count", "9"), "--count"),
         (HOSTS, ("--windows", "2"), "--trace and --windows follow what one does"),
         (HOSTS, ("--stats", "stages"), "--stats stages measures what one does"),
-        (HOSTS, ("-r", DEMO), "several sources"),
+        (HOSTS, ("-r", f"west={DEMO}"), "several interfaces"),
         (HOSTS, ("--timestamps", "internal"), "the time at which they are read"),
     ],
 )

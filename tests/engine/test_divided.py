@@ -354,10 +354,10 @@ def test_many_threads_have_tables_for_the_budget_of_one(long_capture: Path) -> N
 
 
 def test_one_thread_instead_of_many_has_all_slots(long_capture: Path) -> None:
-    source = FileSource("default", str(long_capture))
+    source = FileSource("default", str(long_capture), timestamps="internal")
     slots = set()
     for jobs in (1, 8):
-        with open_replay(plan_of(PAIRS), [source, source], Settings(jobs=jobs)) as session:
+        with open_replay(plan_of(PAIRS), [source], Settings(jobs=jobs)) as session:
             list(session.batches())
             slots.add(session.statistics().lftas[0].slots)
     assert len(slots) == 1
@@ -398,17 +398,18 @@ def test_what_cannot_be_divided(long_capture: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.pcap.gz"
     other.write_bytes(gzip.compress(pcap(cut_packets())))
     for settings, sources, why in (
-        (two, [], "several sources"),
-        (two, [whole, whole], "several sources"),
-        (two, [replace(whole, path=str(other))], "only a capture file"),
-        (two, [replace(whole, path="-")], "only a capture file"),
+        (two, [], "several interfaces"),
+        (two, [whole, replace(whole, interface="west")], "several interfaces"),
+        (two, [replace(whole, path=str(other))], "only capture files"),
+        (two, [whole, replace(whole, path=str(other))], "only capture files"),
+        (two, [replace(whole, path="-")], "only capture files"),
         (two, [replace(whole, timestamps="internal")], "the time at which they are read"),
         (replace(two, packets_max=9), [whole], "--count"),
         (replace(two, speed=2.0), [whole], "--speed"),
         (replace(two, max_groups=9), [whole], "--max-groups"),
     ):
         assert why in str(why_undivided(plan, sources, settings))
-    assert why_undivided(plan, [whole], two) is None
+    assert why_undivided(plan, [whole, whole], two) is None
 
 
 def test_rows_are_those_of_one_for_who_asks_so(long_capture: Path) -> None:

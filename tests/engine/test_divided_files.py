@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-import random
+import resource
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,16 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gigastream.plan import Plan
-from gigastream.sessions.divided_session import why_undivided
+from gigastream.sessions.divided_session import DividedSession, why_undivided
 from gigastream.sessions.replay import open_divided
 from gigastream.sessions.session import Session
 from gigastream.settings import Settings
-from gigastream.sources.files import FileSource
+from gigastream.sources.files import FileSource, SourceError
 from tests.answers.engine import plan_of
 from tests.answers.paths import side_by_side
 from tests.engine.divided_queries import TEXTS
 from tests.engine.odd_packets import cut_packets, jumping_packets, straggling_packets
-from tests.engine.stepping import memory_file
 from tests.engine.traffic import streams
 from tests.engine.whole_runs import told
 from tests.strategies.files import Packet, pcap, pcapng
@@ -72,19 +72,129 @@ def _written(folder: Path, parts: Sequence[list[Packet]]) -> list[FileSource]:
     return sources
 
 
-def _assert_same(plan: Plan, sources: Sequence[FileSource], own: Settings = BASE) -> None:
+def _assert_same(
+    plan: Plan,
+    sources: Sequence[FileSource],
+    own: Settings = BASE,
+    shapes: Sequence[tuple[int, int]] = SHAPES,
+) -> None:
     alone = told(plan, Session(plan, sources, own))
-    for jobs, extent_bytes in SHAPES:
+    for jobs, extent_bytes in shapes:
         many = replace(own, jobs=jobs)
         assert why_undivided(plan, sources, many) is None
         session = open_divided(plan, sources, many, extent_bytes=extent_bytes)
         assert told(plan, side_by_side(session)) == alone
 
 
-@pytest.mark.parametrize("text", sorted(TEXTS))
+MAKERS = (cut_packets, jumping_packets, straggling_packets)
+
+
 @pytest.mark.parametrize("cut", CUTS, ids=lambda cut: cut.__name__.strip("_"))
-@pytest.mark.parametrize("make", [cut_packets, jumping_packets, straggling_packets])
-def test_made_packets(
-    text: str, cut: Cut, make: Callable[[], list[Packet]], tmp_path: Path
+@pytest.mark.parametrize("make", MAKERS)
+def test_made_packets(cut: Cut, make: Callable[[], list[Packet]], tmp_path: Path) -> None:
+    _assert_same(plan_of(TEXTS["parts"]), _written(tmp_path, cut(make())))
+
+
+@pytest.mark.parametrize("text", sorted(TEXTS))
+def test_every_kind_of_plan(text: str, tmp_path: Path) -> None:
+    """With one high level for all, or with one for each's groups."""
+    _assert_same(plan_of(TEXTS[text]), _written(tmp_path, _sparse(straggling_packets())))
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        Settings(burst=1, batch_rows=1, slots=1, disorder_bytes=1),
+        Settings(fast_path=False, flush="slow_inorder", batch_rows=3, disorder_bytes=100),
+        Settings(slack_ns=0, slots=64),
+        Settings(slots=64, disorder_bytes=0),
+    ],
+    ids=["one at a time", "slow in order", "no slack", "all disorder"],
+)
+def test_settings(own: Settings, tmp_path: Path) -> None:
+    sources = _written(tmp_path, _overlapping(jumping_packets()))
+    _assert_same(plan_of(TEXTS["pairs"]), sources, own)
+
+
+@settings(max_examples=30)
+@given(
+    packets=streams(max_packets=60),
+    borders=st.lists(st.integers(0, 60), min_size=1, max_size=3),
+    disorder_bytes=st.sampled_from([0, 100, 700, 1 << 20]),
+    slack_ns=st.sampled_from([None, 0, 10**9]),
+    extent_bytes=st.integers(1, 900),
+    is_dealt=st.booleans(),
+)
+def test_any_files(
+    tmp_path_factory: pytest.TempPathFactory,
+    packets: list[Packet],
+    borders: list[int],
+    disorder_bytes: int,
+    slack_ns: int | None,
+    extent_bytes: int,
+    is_dealt: bool,
 ) -> None:
-    _assert_same(plan_of(TEXTS[text]), _written(tmp_path, cut(make())))
+    """Parts of a stream one behind the other, or its packets dealt out."""
+    ends = [0, *sorted(borders), len(packets)]
+    parts = [packets[begin:end] for begin, end in pairwise(ends)]
+    if is_dealt:
+        parts = [packets[at :: len(ends) - 1] for at in range(len(ends) - 1)]
+    own = Settings(slots=4, disorder_bytes=disorder_bytes, slack_ns=slack_ns, batch_rows=2)
+    sources = _written(tmp_path_factory.mktemp("files"), parts)
+    _assert_same(plan_of(TEXTS["pairs"]), sources, own, [(3, extent_bytes)])
+
+
+# ---- files that are not as they should be, or are left ----
+
+
+@pytest.mark.parametrize("number", [0, 2, 4])
+@pytest.mark.parametrize("wrong", ["cut", "damaged", "raw"])
+def test_one_of_them_is_wrong(wrong: str, number: int, tmp_path: Path) -> None:
+    """What is told of it, where in the time of the others it is, and what they answer."""
+    sources = _written(tmp_path, _rotated(jumping_packets()))
+    path = Path(sources[number].path)
+    if wrong == "cut":
+        path.write_bytes(path.read_bytes()[:-3])
+    elif wrong == "damaged":
+        data = path.read_bytes()
+        path.write_bytes(data[:9000] + b"\xff" * 64 + data[9064:])
+    else:
+        path.write_bytes(pcap(_rotated(jumping_packets())[number], link_type=101))
+    _assert_same(plan_of(TEXTS["pairs"]), sources)
+
+
+def test_one_that_cannot_be_read_is_told_before_any_is(tmp_path: Path) -> None:
+    sources = _written(tmp_path, _rotated(jumping_packets()))
+    Path(sources[3].path).write_bytes(pcap(jumping_packets(), link_type=271))
+    with pytest.raises(SourceError, match=r"3.pcap: its link type 271 \(VSOCK\)"):
+        open_divided(plan_of(TEXTS["pairs"]), sources, replace(BASE, jobs=2))
+
+
+def test_a_stop_ends_what_is_begun(tmp_path: Path) -> None:
+    """Of each file a beginning is answered, and none of those that nobody has come to."""
+    in_order = sorted(straggling_packets(), key=lambda packet: packet.timestamp_ns)
+    sources = _written(tmp_path, _rotated(in_order))
+    three = replace(BASE, jobs=3)
+    session = open_divided(plan_of(TEXTS["pairs"]), sources, three, extent_bytes=1000)
+    with session:
+        assert session._lows[0]._engine.run(100, 0)  # as its thread does
+        session.stop()
+        counted = sum(int(row.split(b",")[3]) for row in _lines(session))
+        read = [source.read for source in session.statistics().sources]
+    assert 0 < sum(read) == counted
+    assert sorted(read)[:4] == [0, 0, 0, 0], "the first of them in time alone"
+
+
+def _lines(session: DividedSession) -> list[bytes]:
+    return [line for event in session.batches() for line in event.batch.csv().splitlines()]
+
+
+def test_many_files_are_not_all_open_at_once(tmp_path: Path) -> None:
+    packets = straggling_packets()[:330]
+    sources = _written(tmp_path, [packets[at : at + 1] for at in range(330)])
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, before[1]))
+    try:
+        _assert_same(plan_of(TEXTS["pairs"]), sources)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
