@@ -5,8 +5,13 @@
 
 #include "file_capture.h"
 
-/* A capture that has read the header of its file goes on by extents. GS_ERROR: it cannot: records
- * of its format cannot be walked over, it is not the file of the others, no memory. */
+/* Whether one of them has opened the file that is meant, so that the others join. */
+bool gs_extents_has_begun(const struct gs_capture_config *config);
+/* The capture of the first of them, which has read the header of the file, goes on by extents.
+ * GS_ERROR: it is none that can be divided; no memory. */
+int gs_extents_found(struct gs_capture *capture, const struct gs_capture_config *config,
+                     struct gs_error *error);
+/* Another's does, which has not opened it. */
 int gs_extents_join(struct gs_capture *capture, const struct gs_capture_config *config,
                     struct gs_error *error);
 

@@ -2,75 +2,33 @@
 #include "extents.h"
 
 #include <errno.h>
-#include <pthread.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "extent_reader.h"
+#include "extents_state.h"
 
 /* Most of what is fetched stays in the L2 cache until it is read. */
 #define EXTENT_BYTES ((uint32_t)512 << 10)
-/* In front of an extent's bytes there is room for those of a record that begins before them; for
- * longer ones, which pcapng may have, room is made. */
-#define HEAD_BYTES ((size_t)GS_CAPTURED_BYTES_MAX + 64)
-#define WALKED_AT_ONCE 64
-#define RUNS_MAX 128 /* that are kept of an extent: of small packets those of its first part */
 /* Of each reader, that may be gone to before the slowest has answered for its own: all that is
  * ahead of it is held above, since it may have more of every window. */
 #define AHEAD_OF_EACH 2
-#define NOTHING UINT64_MAX
-
-struct gs_divided_file {
-    uint64_t taken;  /* extents that somebody has gone to fetch */
-    uint64_t walked; /* of them; the next one's reader has the turn, and the fields below */
-    bool is_begun, is_over;
-    dev_t device;
-    ino_t inode;
-    const struct gs_file_format *format;
-    uint64_t offset; /* of the first record that was not walked over */
-    struct gs_file_place place;
-    struct gs_source_time time;
-};
-
-struct gs_extents {
-    uint32_t extent_bytes;
-    pthread_mutex_t lock;
-    pthread_cond_t moved;
-    uint32_t readers;
-    uint64_t at[GS_READERS_MAX]; /* when each took its last, counted in extents; NOTHING: it waits,
-                                  * or has no more of that file */
-    uint64_t taken;              /* extents of all files */
-    bool is_over;
-    uint32_t file_count;
-    struct gs_divided_file files[];
-};
-
-/* Records that were walked over, as their reader will look at them: behind H and the timestamp
- * that were before them. */
-struct walked_run {
-    uint64_t offset; /* of the first one */
-    uint32_t count;
-    int64_t high_ns, previous_ns;
-    struct gs_frame_run run;
-    struct gs_frame frames[WALKED_AT_ONCE];
-};
-
-struct gs_walked {
-    bool is_asked_for;    /* by who takes frames */
-    uint32_t count, next; /* runs, and the first that may not have been passed */
-    struct walked_run runs[RUNS_MAX];
-};
+#define NOBODY_WAITS UINT64_MAX
+#define ROOM_WAIT_MS 10
 
 struct gs_extents *gs_extents_new(uint32_t files, uint32_t readers, uint32_t extent_bytes)
 {
     struct gs_extents *extents = calloc(1, sizeof *extents + files * sizeof *extents->files);
     if (extents == NULL) return NULL;
     extents->file_count = files;
-    extents->readers = readers;
-    for (uint32_t reader = 0; reader < GS_READERS_MAX; reader++)
-        extents->at[reader] = NOTHING;
+    for (uint32_t file = 0; file < files; file++)
+        extents->files[file].descriptor = -1;
+    extents->reader_count = readers;
+    for (uint32_t reader = 0; reader < readers; reader++)
+        extents->readers[reader] =
+            (struct gs_extents_reader){.at = NOBODY_WAITS, .files_left = files};
     extents->extent_bytes = extent_bytes > 0 ? extent_bytes : EXTENT_BYTES;
     pthread_mutex_init(&extents->lock, NULL);
     pthread_cond_init(&extents->moved, NULL);
@@ -82,8 +40,11 @@ void gs_extents_free(struct gs_extents *extents)
     if (extents == NULL) return;
     pthread_cond_destroy(&extents->moved);
     pthread_mutex_destroy(&extents->lock);
-    for (uint32_t file = 0; file < extents->file_count; file++)
+    for (uint32_t file = 0; file < extents->file_count; file++) {
+        if (extents->files[file].descriptor >= 0) close(extents->files[file].descriptor);
+        free(extents->files[file].header.interfaces);
         free(extents->files[file].place.interfaces);
+    }
     free(extents);
 }
 
@@ -95,11 +56,61 @@ void gs_extents_end(struct gs_extents *extents)
     pthread_mutex_unlock(&extents->lock);
 }
 
-/* ---- what is known of the file ---- */
+/* ---- opening ---- */
+
+/* It has no more of one of its files. */
+static void leave_one(struct gs_extents *extents, uint32_t reader)
+{
+    if (--extents->readers[reader].files_left > 0) return;
+    extents->readers[reader].at = NOBODY_WAITS;
+    pthread_cond_broadcast(&extents->moved);
+}
+
+enum gs_extents_entry gs_extents_enter(struct gs_extents *extents, uint32_t file, uint32_t reader)
+{
+    struct gs_divided_file *divided = &extents->files[file];
+    enum gs_extents_entry entry = GS_ENTRY_JOINS;
+    pthread_mutex_lock(&extents->lock);
+    while (extents->is_opening && !divided->is_begun && !extents->is_over)
+        pthread_cond_wait(&extents->moved, &extents->lock);
+    if (extents->is_over || divided->is_over) {
+        entry = GS_ENTRY_IS_OVER;
+        leave_one(extents, reader);
+    } else if (divided->is_begun) {
+        divided->users++;
+    } else {
+        entry = GS_ENTRY_OPENS;
+        extents->is_opening = true;
+        extents->readers[reader].given_back = extents->given_back;
+    }
+    pthread_mutex_unlock(&extents->lock);
+    return entry;
+}
+
+void gs_extents_end_entry(struct gs_extents *extents)
+{
+    pthread_mutex_lock(&extents->lock);
+    extents->is_opening = false;
+    pthread_cond_broadcast(&extents->moved);
+    pthread_mutex_unlock(&extents->lock);
+}
+
+bool gs_extents_await_room(struct gs_extents *extents, uint32_t reader)
+{
+    struct gs_extents_reader *own = &extents->readers[reader];
+    pthread_mutex_lock(&extents->lock);
+    own->at = NOBODY_WAITS;
+    pthread_cond_broadcast(&extents->moved);
+    bool was_given_back = own->given_back != extents->given_back;
+    bool may_be = was_given_back || extents->descriptors > 0;
+    pthread_mutex_unlock(&extents->lock);
+    if (may_be && !was_given_back) (void)poll(NULL, 0, ROOM_WAIT_MS);
+    return may_be;
+}
 
 /* What there was before gives its room. */
-static int copy_place(struct gs_file_place *to, const struct gs_file_place *from,
-                      struct gs_error *error)
+int gs_file_place_copy(struct gs_file_place *to, const struct gs_file_place *from,
+                       struct gs_error *error)
 {
     struct gs_file_interface *interfaces = to->interfaces;
     uint32_t room = to->interface_room;
@@ -116,307 +127,91 @@ static int copy_place(struct gs_file_place *to, const struct gs_file_place *from
     return GS_OK;
 }
 
-static void swap_places(struct gs_file_place *one, struct gs_file_place *other)
+static int share(struct gs_extents *extents, struct gs_divided_file *file,
+                 const struct gs_capture *capture, struct gs_error *error)
 {
-    struct gs_file_place kept = *one;
-    *one = *other;
-    *other = kept;
-}
-
-/* ---- joining ---- */
-
-/* The first reader says what is read, and from where on. */
-static int begin(struct gs_divided_file *file, const struct gs_capture *capture,
-                 const struct stat *status, struct gs_error *error)
-{
-    if (file->is_begun) return GS_OK;
-    GS_RETURN_IF_ERROR(copy_place(&file->place, &capture->place, error));
-    file->is_begun = true;
+    const struct gs_byte_input *input = &capture->input;
+    uint64_t bytes = input->total_bytes + 1; /* so that a small file's first extent is its last */
+    GS_RETURN_IF_ERROR(gs_file_place_copy(&file->header, &capture->place, error));
+    GS_RETURN_IF_ERROR(gs_file_place_copy(&file->place, &capture->place, error));
+    file->descriptor = fcntl(input->descriptor, F_DUPFD_CLOEXEC, 0);
+    if (file->descriptor < 0) return gs_fail(error, GS_ERROR, "cannot be opened: %m");
+    file->extent_bytes = bytes < extents->extent_bytes ? (uint32_t)bytes : extents->extent_bytes;
+    file->total_bytes = input->total_bytes;
     file->format = capture->format;
-    file->device = status->st_dev;
-    file->inode = status->st_ino;
-    file->offset = gs_byte_input_offset(&capture->input);
-    file->time = *capture->time;
+    file->read_records = capture->read_records;
+    file->peek_frames = capture->peek_frames;
+    file->begins_at = file->offset = gs_byte_input_offset(input);
     return GS_OK;
 }
 
-static int enter(struct gs_divided_file *file, const struct gs_capture *capture,
-                 const struct stat *status, struct gs_error *error)
+int gs_extents_begin(struct gs_extents *extents, struct gs_divided_file *file,
+                     const struct gs_capture *capture, const struct gs_source_time *time,
+                     struct gs_error *error)
 {
-    GS_RETURN_IF_ERROR(begin(file, capture, status, error));
-    if (file->device != status->st_dev || file->inode != status->st_ino ||
-        file->format != capture->format)
-        return gs_fail(error, GS_ERROR, "was replaced while it was opened");
-    return GS_OK;
-}
-
-static int enter_locked(struct gs_extents *extents, struct gs_divided_file *file,
-                        const struct gs_capture *capture, const struct stat *status,
-                        struct gs_error *error)
-{
-    pthread_mutex_lock(&extents->lock);
-    int result = enter(file, capture, status, error);
-    pthread_mutex_unlock(&extents->lock);
-    return result;
-}
-
-int gs_extents_join(struct gs_capture *capture, const struct gs_capture_config *config,
-                    struct gs_error *error)
-{
-    struct gs_byte_input *input = &capture->input;
-    struct stat status;
+    const struct gs_byte_input *input = &capture->input;
     if (capture->is_records || input->waits || gs_byte_input_is_mapped(input))
         return gs_fail(error, GS_ERROR, "is no capture file that can be divided among readers");
-    if (fstat(input->descriptor, &status) != 0)
-        return gs_fail(error, GS_ERROR, "cannot be read: %m");
-    size_t capacity = HEAD_BYTES + (size_t)config->extents->extent_bytes;
-    uint8_t *buffer = realloc(input->buffer, capacity);
-    if (buffer == NULL) return gs_fail(error, GS_ERROR, "out of memory");
-    input->bytes = input->buffer = buffer;
-    capture->head_bytes = HEAD_BYTES;
-    capture->time = config->time;
-    capture->walked = calloc(1, sizeof *capture->walked);
-    if (capture->walked == NULL) return gs_fail(error, GS_ERROR, "out of memory");
-    capture->divided = &config->extents->files[config->divided_file];
-    capture->reader = config->reader;
-    GS_RETURN_IF_ERROR(enter_locked(config->extents, capture->divided, capture, &status, error));
-    input->bytes_offset = gs_byte_input_offset(input);
-    input->capacity = capacity;
-    input->position = input->end = 0;
-    capture->extents = config->extents;
-    return GS_OK;
-}
-
-void gs_extents_leave(struct gs_capture *capture)
-{
-    struct gs_extents *extents = capture->extents;
-    if (extents == NULL) return;
+    GS_RETURN_IF_ERROR(share(extents, file, capture, error));
+    file->time = *time;
     pthread_mutex_lock(&extents->lock);
-    extents->at[capture->reader] = NOTHING;
+    extents->descriptors++;
+    file->is_begun = true;
+    file->users = 1;
     pthread_cond_broadcast(&extents->moved);
     pthread_mutex_unlock(&extents->lock);
-}
-
-/* ---- reading ---- */
-
-struct fetched {
-    uint64_t offset; /* of the extent */
-    size_t bytes;    /* of it: fewer at the end of the file, or where it cannot be read */
-    int failure;     /* errno; 0: none */
-};
-
-static size_t fetch(int descriptor, uint8_t *bytes, size_t count, uint64_t offset, int *failure)
-{
-    size_t got = 0;
-    while (got < count) {
-        ssize_t some = pread(descriptor, bytes + got, count - got, (off_t)(offset + got));
-        if (some < 0 && errno == EINTR) continue;
-        if (some < 0) *failure = errno;
-        if (some <= 0) break;
-        got += (size_t)some;
-    }
-    return got;
-}
-
-static struct fetched fetch_extent(const struct gs_capture *capture, uint64_t extent)
-{
-    uint32_t extent_bytes = capture->extents->extent_bytes;
-    struct fetched fetched = {.offset = extent * extent_bytes};
-    uint8_t *bytes = capture->input.buffer + capture->head_bytes;
-    fetched.bytes =
-        fetch(capture->input.descriptor, bytes, extent_bytes, fetched.offset, &fetched.failure);
-    return fetched;
-}
-
-static int make_room(struct gs_capture *capture, size_t head, struct gs_error *error)
-{
-    if (head <= capture->head_bytes) return GS_OK;
-    size_t extent_bytes = capture->extents->extent_bytes;
-    uint8_t *buffer = realloc(capture->input.buffer, head + extent_bytes);
-    if (buffer == NULL) return gs_fail(error, GS_ERROR, "out of memory");
-    memmove(buffer + head, buffer + capture->head_bytes, extent_bytes);
-    capture->input.bytes = capture->input.buffer = buffer;
-    capture->input.capacity = head + extent_bytes;
-    capture->head_bytes = head;
     return GS_OK;
 }
 
-/* The window is what of the extent no record before it has, and in front of that what a record that
- * reaches into it has before it. What is skipped may end behind it. */
-static int place_window(struct gs_capture *capture, struct fetched *fetched, struct gs_error *error)
+/* Nobody will read on in it. */
+static void give_back(struct gs_extents *extents, struct gs_divided_file *file)
 {
-    struct gs_byte_input *input = &capture->input;
-    uint64_t offset = capture->divided->offset;
-    size_t head = offset < fetched->offset ? (size_t)(fetched->offset - offset) : 0;
-    uint64_t passed = offset > fetched->offset ? offset - fetched->offset : 0;
-    if (passed > fetched->bytes) passed = fetched->bytes;
-    GS_RETURN_IF_ERROR(make_room(capture, head, error));
-    uint8_t *bytes = input->buffer + capture->head_bytes;
-    size_t got = fetch(input->descriptor, bytes - head, head, offset, &fetched->failure);
-    if (got < head) fetched->bytes = 0;
-    capture->was_cut = got < head && fetched->failure == 0; /* these bytes were there before */
-    input->bytes = bytes - head + passed;
-    input->bytes_offset = fetched->offset - head + passed;
-    input->discard_bytes = head == 0 ? offset - input->bytes_offset : 0;
-    input->position = 0;
-    input->end = got + fetched->bytes - (size_t)passed;
-    return GS_OK;
+    close(file->descriptor);
+    file->descriptor = -1;
+    extents->descriptors--;
+    extents->given_back++;
 }
 
-/* Records that are no frames, as they will be read. */
-static int walk_packets(struct gs_capture *capture, struct gs_source_time *time, uint32_t *count,
-                        struct gs_error *error)
+void gs_extents_end_use(struct gs_extents *extents, struct gs_divided_file *file, uint32_t reader)
 {
-    struct gs_packet packets[WALKED_AT_ONCE];
-    struct gs_file_burst burst = {packets, WALKED_AT_ONCE, 0};
-    int status = capture->read_records(capture, &burst, error);
-    for (uint32_t i = 0; i < burst.count; i++)
-        (void)gs_source_time_observe(time, &packets[i]);
-    *count = burst.count;
-    return status;
-}
-
-static uint32_t walk_frames(struct gs_capture *capture, struct gs_source_time *time)
-{
-    struct walked_run unkept;
-    struct gs_walked *walked = capture->walked;
-    uint64_t offset = gs_byte_input_offset(&capture->input);
-    bool is_kept = walked->is_asked_for && walked->count < RUNS_MAX;
-    struct walked_run *seen = is_kept ? &walked->runs[walked->count] : &unkept;
-    struct gs_source_time begun = *time; /* if a record begins here */
-    if (offset >= begun.block_end_offset) gs_source_time_enter_block(&begun, offset);
-    const struct gs_frame_reach reach = {INT64_MIN, INT64_MAX, begun.block_end_offset};
-    seen->offset = offset;
-    seen->high_ns = begun.high_timestamp_ns;
-    seen->previous_ns = begun.previous_timestamp_ns;
-    seen->run = gs_frame_run_of(seen->high_ns, seen->previous_ns);
-    seen->count = capture->peek_frames(capture, seen->frames, WALKED_AT_ONCE, &reach, &seen->run);
-    if (seen->count == 0) return 0;
-    walked->count += is_kept;
-    gs_source_time_pass(&begun, &seen->run);
-    *time = begun;
-    capture->input.position += seen->run.bytes;
-    capture->place.records += seen->count;
-    return seen->count;
-}
-
-/* What is known, and time, behind all whole records of the window, which are passed over. GS_AGAIN;
- * GS_DAMAGED: behind them is something else; GS_ERROR. */
-static int walk(struct gs_capture *capture, struct gs_source_time *time, struct gs_error *error)
-{
-    capture->walked->count = capture->walked->next = 0;
-    for (;;) {
-        uint32_t count;
-        while (walk_frames(capture, time) > 0)
-            continue;
-        int status = walk_packets(capture, time, &count, error);
-        if (count == 0) return status;
-    }
-}
-
-/* What is behind a run is as it was when it was walked over, and all of it is within reach. */
-static bool is_as_walked(const struct walked_run *walked, const struct gs_frame_reach *reach,
-                         const struct gs_frame_run *run, uint64_t offset)
-{
-    return walked->offset == offset && walked->high_ns == run->high_ns &&
-           walked->previous_ns == run->previous_ns && walked->run.least_ns >= reach->least_ns &&
-           walked->run.high_ns < reach->high_ns && walked->run.last_offset < reach->until_offset;
-}
-
-static void add_walked(struct gs_frame_run *run, const struct gs_frame_run *walked)
-{
-    run->high_ns = walked->high_ns;
-    run->previous_ns = walked->previous_ns;
-    if (walked->least_ns < run->least_ns) run->least_ns = walked->least_ns;
-    if (walked->greatest_ns > run->greatest_ns) run->greatest_ns = walked->greatest_ns;
-    run->last_offset = walked->last_offset;
-    run->bytes += walked->bytes;
-    run->captured += walked->captured;
-    run->truncated += walked->truncated;
-}
-
-uint32_t gs_extents_peek(const struct gs_capture *capture, struct gs_frame *frames,
-                         uint32_t capacity, const struct gs_frame_reach *reach,
-                         struct gs_frame_run *run)
-{
-    struct gs_walked *walked = capture->walked;
-    uint64_t offset = gs_byte_input_offset(&capture->input);
-    uint32_t count = 0;
-    walked->is_asked_for = true;
-    while (walked->next < walked->count && walked->runs[walked->next].offset < offset)
-        walked->next++;
-    for (uint32_t at = walked->next; at < walked->count; at++) {
-        const struct walked_run *seen = &walked->runs[at];
-        if (seen->count > capacity - count || !is_as_walked(seen, reach, run, offset + run->bytes))
-            break;
-        memcpy(&frames[count], seen->frames, seen->count * sizeof *frames);
-        add_walked(run, &seen->run);
-        count += seen->count;
-    }
-    if (count > 0) return count;
-    struct gs_frame_reach to_next = *reach; /* whose records may be as they were again */
-    for (uint32_t at = walked->next; at < walked->count; at++)
-        if (walked->runs[at].offset > offset) {
-            if (walked->runs[at].offset < reach->until_offset)
-                to_next.until_offset = walked->runs[at].offset;
-            break;
-        }
-    return capture->peek_frames(capture, frames, capacity, &to_next, run);
-}
-
-/* Where the walk met damage the extent is the last one: its reader meets it again, and tells. */
-static int open_extent(struct gs_capture *capture, struct fetched fetched, struct gs_error *error)
-{
-    struct gs_divided_file *file = capture->divided;
-    struct gs_byte_input *input = &capture->input;
-    struct gs_error damage;
-    GS_RETURN_IF_ERROR(copy_place(&capture->place, &file->place, error));
-    GS_RETURN_IF_ERROR(place_window(capture, &fetched, error));
-    struct gs_byte_input begun = *input;
-    *capture->time = file->time;
-    capture->failure = fetched.failure;
-    int status = walk(capture, &file->time, &damage);
-    if (status == GS_ERROR) return gs_fail(error, GS_ERROR, "%s", damage.message);
-    file->offset = gs_byte_input_offset(input) + input->discard_bytes;
-    capture->has_last = status == GS_DAMAGED || fetched.bytes < capture->extents->extent_bytes;
-    if (!capture->has_last) begun.end = input->position;
-    *input = begun;
-    swap_places(&capture->place, &file->place);
-    return GS_OK;
+    pthread_mutex_lock(&extents->lock);
+    file->users--;
+    if (file->users == 0 && (file->is_over || extents->is_over)) give_back(extents, file);
+    leave_one(extents, reader);
+    pthread_mutex_unlock(&extents->lock);
 }
 
 /* ---- turns ---- */
 
 static bool is_far_ahead(const struct gs_extents *extents)
 {
-    for (uint32_t r = 0; r < extents->readers; r++)
-        if (extents->at[r] != NOTHING &&
-            extents->taken - extents->at[r] >= (uint64_t)AHEAD_OF_EACH * extents->readers)
-            return true;
+    uint64_t most = (uint64_t)AHEAD_OF_EACH * extents->reader_count;
+    for (uint32_t r = 0; r < extents->reader_count; r++) {
+        uint64_t at = extents->readers[r].at;
+        if (at != NOBODY_WAITS && extents->taken - at >= most) return true;
+    }
     return false;
 }
 
-/* The reader has answered for what it had of the file. Who waits is waited for by nobody. */
-static bool take(struct gs_extents *extents, struct gs_divided_file *file, uint32_t reader,
-                 uint64_t *extent)
+bool gs_extents_take(struct gs_extents *extents, struct gs_divided_file *file, uint32_t reader,
+                     uint64_t *extent)
 {
+    struct gs_extents_reader *own = &extents->readers[reader];
     pthread_mutex_lock(&extents->lock);
-    extents->at[reader] = NOTHING;
+    uint64_t before = own->at;
+    own->at = NOBODY_WAITS;
     pthread_cond_broadcast(&extents->moved);
     while (!extents->is_over && !file->is_over && is_far_ahead(extents))
         pthread_cond_wait(&extents->moved, &extents->lock);
     bool is_there = !extents->is_over && !file->is_over;
-    if (is_there) {
-        *extent = file->taken++;
-        extents->at[reader] = extents->taken++;
-    }
+    if (is_there) *extent = file->taken++;
+    own->at = is_there ? extents->taken++ : before; /* it may have pieces of other files */
     pthread_mutex_unlock(&extents->lock);
     return is_there;
 }
 
-/* False: it is over before. */
-static bool await_turn(struct gs_extents *extents, const struct gs_divided_file *file,
-                       uint64_t extent)
+bool gs_extents_await_turn(struct gs_extents *extents, const struct gs_divided_file *file,
+                           uint64_t extent)
 {
     pthread_mutex_lock(&extents->lock);
     while (file->walked != extent)
@@ -426,35 +221,11 @@ static bool await_turn(struct gs_extents *extents, const struct gs_divided_file 
     return is_there;
 }
 
-static void end_turn(struct gs_extents *extents, struct gs_divided_file *file, bool is_last)
+void gs_extents_end_turn(struct gs_extents *extents, struct gs_divided_file *file, bool is_last)
 {
     pthread_mutex_lock(&extents->lock);
     file->walked++;
     file->is_over |= is_last;
     pthread_cond_broadcast(&extents->moved);
     pthread_mutex_unlock(&extents->lock);
-}
-
-static int end(const struct gs_capture *capture, struct gs_error *error)
-{
-    if (capture->was_cut)
-        return gs_fail(error, GS_DAMAGED, "was cut short while it was read, at byte %llu",
-                       (unsigned long long)gs_byte_input_offset(&capture->input));
-    if (capture->failure == 0) return GS_END;
-    errno = capture->failure;
-    return gs_fail(error, GS_DAMAGED, "cannot be read after byte %llu: %m",
-                   (unsigned long long)(capture->input.bytes_offset + capture->input.end));
-}
-
-int gs_extents_next(struct gs_capture *capture, struct gs_error *error)
-{
-    struct gs_extents *extents = capture->extents;
-    struct gs_divided_file *file = capture->divided;
-    uint64_t extent;
-    int status = GS_OK;
-    if (!take(extents, file, capture->reader, &extent)) return end(capture, error);
-    struct fetched fetched = fetch_extent(capture, extent);
-    if (await_turn(extents, file, extent)) status = open_extent(capture, fetched, error);
-    end_turn(extents, file, capture->has_last || status != GS_OK);
-    return status;
 }

@@ -2,6 +2,9 @@
 /* Capture files that several readers divide among themselves: whoever is free takes the next
  * extent of a file, so many bytes of it, and answers for the records that begin in it.
  *
+ * The first of them opens a file, for all, which have it open until the last has read it: a file
+ * needs as much as if one read it, and is one file, whatever becomes of its name meanwhile.
+ *
  * Where the first record of an extent begins is known when those before it have been walked over,
  * and so is how far time has come there. Readers fetch their bytes at the same time, and walk one
  * behind the other: each packet is late, or not, as if one had read them all. Each reader takes
@@ -9,6 +12,7 @@
 #ifndef GS_CAPTURE_EXTENTS_H
 #define GS_CAPTURE_EXTENTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct gs_extents;
@@ -22,5 +26,19 @@ void gs_extents_free(struct gs_extents *extents);
 /* No reader gets another one, or waits for the others any longer: together they have read each file
  * up to some record, and nothing behind it. From any thread. */
 void gs_extents_end(struct gs_extents *extents);
+
+/* ---- opening one of the files ---- */
+
+enum gs_extents_entry {
+    GS_ENTRY_OPENS,  /* it is the first, and no other opens any until gs_extents_end_entry */
+    GS_ENTRY_JOINS,  /* it is open */
+    GS_ENTRY_IS_OVER /* nothing is left of it */
+};
+
+enum gs_extents_entry gs_extents_enter(struct gs_extents *extents, uint32_t file, uint32_t reader);
+void gs_extents_end_entry(struct gs_extents *extents);
+/* A reader that has no file open found no descriptor for one. True: one of those that the others
+ * have may be given back now, after a moment; meanwhile nobody waits for this reader. */
+bool gs_extents_await_room(struct gs_extents *extents, uint32_t reader);
 
 #endif

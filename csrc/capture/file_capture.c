@@ -89,10 +89,12 @@ static void file_close(struct gs_capture *capture)
 static int start_or_wait(struct gs_capture *capture, const struct gs_capture_config *config,
                          struct gs_error *error)
 {
+    if (config->extents != NULL && gs_extents_has_begun(config))
+        return gs_extents_join(capture, config, error);
     GS_RETURN_IF_ERROR(gs_byte_input_open(&capture->input, config, error));
     int status = begin(capture, gs_byte_input_deadline(0), error);
     if (status != GS_OK && status != GS_AGAIN) return GS_ERROR;
-    return config->extents == NULL ? GS_OK : gs_extents_join(capture, config, error);
+    return config->extents == NULL ? GS_OK : gs_extents_found(capture, config, error);
 }
 
 static int file_open(struct gs_capture **capture, const struct gs_capture_config *config,

@@ -49,18 +49,20 @@ struct gs_file_format {
     int (*start)(struct gs_capture *capture, struct gs_error *error);
 };
 
+/* Gives packets from the window alone, without waiting. GS_OK: the burst is full; GS_AGAIN: it
+ * needs `needed_bytes` in the window; GS_DAMAGED. Before any of these it may have given some. */
+typedef int gs_read_records(struct gs_capture *capture, struct gs_file_burst *burst,
+                            struct gs_error *error);
+typedef uint32_t gs_peek_frames(const struct gs_capture *capture, struct gs_frame *frames,
+                                uint32_t capacity, const struct gs_frame_reach *reach,
+                                struct gs_frame_run *run);
+
 struct gs_capture {
     struct gs_byte_input input;
     const struct gs_file_format *format; /* NULL until enough of the file is there */
-    /* Gives packets from the window alone, without waiting. GS_OK: the burst is full; GS_AGAIN: it
-     * needs `needed_bytes` in the window; GS_DAMAGED. Before any of these it may have given some.
-     */
-    int (*read_records)(struct gs_capture *capture, struct gs_file_burst *burst,
-                        struct gs_error *error);
+    gs_read_records *read_records;
     /* The same as gs_capture_ops has it; NULL: this format, or variant, does not. */
-    uint32_t (*peek_frames)(const struct gs_capture *capture, struct gs_frame *frames,
-                            uint32_t capacity, const struct gs_frame_reach *reach,
-                            struct gs_frame_run *run);
+    gs_peek_frames *peek_frames;
     size_t needed_bytes;
     bool is_records; /* as its configuration says */
     struct gs_file_place place;

@@ -162,12 +162,8 @@ READER(swapped_modified, true, MICROSECOND, 24)
 
 static const struct variant {
     uint32_t magic;
-    int (*read_records)(struct gs_capture *, struct gs_file_burst *, struct gs_error *);
-    int (*read_swapped_records)(struct gs_capture *, struct gs_file_burst *, struct gs_error *);
-    uint32_t (*peek_frames)(const struct gs_capture *, struct gs_frame *, uint32_t,
-                            const struct gs_frame_reach *, struct gs_frame_run *);
-    uint32_t (*peek_swapped_frames)(const struct gs_capture *, struct gs_frame *, uint32_t,
-                                    const struct gs_frame_reach *, struct gs_frame_run *);
+    gs_read_records *read_records, *read_swapped_records;
+    gs_peek_frames *peek_frames, *peek_swapped_frames;
 } variants[] = {
     {MAGIC_MICROSECONDS, read_microseconds, read_swapped_microseconds, peek_microseconds,
      peek_swapped_microseconds},

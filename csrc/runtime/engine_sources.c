@@ -53,24 +53,19 @@ static bool any_file_is_open(const struct gs_engine *engine)
     return false;
 }
 
-/* Too many files are open at once: it keeps its promise until one of them has ended. */
+/* Too many files are open at once: it keeps its promise until one of them has ended, here or where
+ * others divide them. */
 static int defer(struct gs_engine *engine, struct gs_source *source, struct gs_error *error)
 {
-    if (!any_file_is_open(engine))
-        return gs_fail(error, GS_REFUSED, "%.400s: this process may open no more files (ulimit -n)",
-                       source->label);
+    if (!any_file_is_open(engine)) {
+        if (!gs_source_await_room(source))
+            return gs_fail(error, GS_REFUSED,
+                           "%.400s: this process may open no more files (ulimit -n)",
+                           source->label);
+        source->wants_room = false;
+    }
     gs_engine_arrange(engine);
     return GS_AGAIN;
-}
-
-static int open_source(struct gs_engine *engine, struct gs_source *source, struct gs_error *error)
-{
-    bool was_waiting = source->is_waiting;
-    int status = gs_source_open(source, error);
-    if (status == GS_AGAIN && source->wants_room) return defer(engine, source, error);
-    if (status == GS_OK) source->is_waiting = false;
-    if (status == GS_OK || (status == GS_AGAIN && !was_waiting)) gs_engine_arrange(engine);
-    return status;
 }
 
 static void end_source(struct gs_engine *engine, struct gs_source *source)
@@ -80,6 +75,20 @@ static void end_source(struct gs_engine *engine, struct gs_source *source)
     source->is_waiting = false;
     gs_engine_arrange(engine);
     gs_engine_advance(engine, source->interface);
+}
+
+static int open_source(struct gs_engine *engine, struct gs_source *source, struct gs_error *error)
+{
+    bool was_waiting = source->is_waiting;
+    int status = gs_source_open(source, error);
+    if (status == GS_AGAIN && source->wants_room) return defer(engine, source, error);
+    if (status == GS_END) {
+        end_source(engine, source);
+        return GS_AGAIN;
+    }
+    if (status == GS_OK) source->is_waiting = false;
+    if (status == GS_OK || (status == GS_AGAIN && !was_waiting)) gs_engine_arrange(engine);
+    return status;
 }
 
 int gs_engine_make_ready(struct gs_engine *engine, struct gs_source *source, struct gs_error *error)

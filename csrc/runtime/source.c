@@ -96,13 +96,46 @@ static int open_capture(struct gs_source *source, struct gs_error *error)
     return gs_fail(error, GS_REFUSED, "%s: %.500s", source->label, local.message);
 }
 
-int gs_source_open(struct gs_source *source, struct gs_error *error)
+static int open_alone(struct gs_source *source, struct gs_error *error)
 {
     struct gs_opened opened = {.descriptor = -1};
     if (source->open != NULL) GS_RETURN_IF_ERROR(ask_host(source, &opened, error));
     int status = open_capture(source, error);
     source->config.first_bytes = NULL;
     return status;
+}
+
+static void let_host_close(struct gs_source *source)
+{
+    if (source->close != NULL) source->close(source->context);
+    source->close = NULL;
+}
+
+/* All that divide it read on in what the first of them has opened. */
+static int open_divided(struct gs_source *source, struct gs_error *error)
+{
+    struct gs_extents *extents = source->config.extents;
+    switch (gs_extents_enter(extents, source->config.divided_file, source->config.reader)) {
+    case GS_ENTRY_IS_OVER: source->is_ended = true; return GS_END;
+    case GS_ENTRY_JOINS: return open_capture(source, error);
+    case GS_ENTRY_OPENS: break;
+    }
+    int status = open_alone(source, error);
+    gs_extents_end_entry(extents);
+    if (status == GS_OK) let_host_close(source);
+    return status;
+}
+
+int gs_source_open(struct gs_source *source, struct gs_error *error)
+{
+    if (source->config.extents != NULL) return open_divided(source, error);
+    return open_alone(source, error);
+}
+
+bool gs_source_await_room(const struct gs_source *source)
+{
+    struct gs_extents *extents = source->config.extents;
+    return extents != NULL && gs_extents_await_room(extents, source->config.reader);
 }
 
 static void forget_names(struct gs_source *source)
@@ -127,8 +160,7 @@ static void shut(struct gs_source *source)
     free(source->packets);
     source->packets = NULL;
     source->cursor = source->filled = 0;
-    if (source->close != NULL) source->close(source->context);
-    source->close = NULL;
+    let_host_close(source);
 }
 
 /* pcapng: an interface by its if_name or its number; elsewhere the Gigastream interface's name. */

@@ -93,6 +93,8 @@ class OpenSource:
                 self.descriptor = self._source.descriptor()
                 self._refuse_another()
             leave_room(self.descriptor)
+            if self._source.divided is not None:
+                _leave_room_for_another(self.descriptor)
             if not self._is_known and self._peek():
                 self._begin()
                 self._is_known = True
@@ -267,6 +269,15 @@ class FileSource:
 
 def _is_compressed(descriptor: int) -> bool:
     return compression_of(os.pread(descriptor, MAGIC_BYTES, 0)) is not None
+
+
+def _leave_room_for_another(descriptor: int) -> None:
+    """Whoever opens a file for all that divide it gives them a duplicate. OSError."""
+    another = os.dup(descriptor)
+    try:
+        leave_room(another)
+    finally:
+        os.close(another)
 
 
 def _go_to_its_beginning(descriptor: int) -> None:

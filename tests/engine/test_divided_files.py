@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import resource
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -189,12 +191,55 @@ def _lines(session: DividedSession) -> list[bytes]:
     return [line for event in session.batches() for line in event.batch.csv().splitlines()]
 
 
-def test_many_files_are_not_all_open_at_once(tmp_path: Path) -> None:
-    packets = straggling_packets()[:330]
-    sources = _written(tmp_path, [packets[at : at + 1] for at in range(330)])
+@pytest.fixture
+def few_descriptors() -> Iterator[None]:
+    """As if 20 files could be opened besides those that a run may need for other things."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (200, before[1]))
-    try:
-        _assert_same(plan_of(TEXTS["pairs"]), sources)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    highest = max(map(int, os.listdir("/proc/self/fd")))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 50, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.usefixtures("few_descriptors")
+@pytest.mark.parametrize("is_overlapping", [False, True])
+def test_many_files_are_not_all_open_at_once(is_overlapping: bool, tmp_path: Path) -> None:
+    """Whoever finds no room waits for those that others have open."""
+    packets = straggling_packets()[:660]
+    parts = [packets[at : at + 2] for at in range(0, 660, 2)]
+    if is_overlapping:
+        parts = [[packets[at], packets[at + 330]] for at in range(330)]
+    _assert_same(plan_of(TEXTS["pairs"]), _written(tmp_path, parts), BASE, [(2, 300), (8, 9000)])
+
+
+def test_files_that_are_no_more_where_they_were(tmp_path: Path) -> None:
+    """Who has opened one has opened it for all."""
+    plan, sources = plan_of(TEXTS["pairs"]), _written(tmp_path, _of_two_taps(jumping_packets()))
+    alone = told(plan, Session(plan, sources, BASE))
+    session = open_divided(plan, sources, replace(BASE, jobs=3), extent_bytes=300)
+    assert session._lows[0]._engine.run(200, 0)
+    assert all(source.read > 0 for source in session._lows[0].statistics().sources)
+    Path(sources[0].path).unlink()
+    Path(sources[1].path).rename(tmp_path / "before.pcap")
+    Path(sources[1].path).write_bytes(b"no capture")
+    assert told(plan, side_by_side(session)) == alone
+
+
+def test_nobody_is_far_ahead_of_who_has_ended_one_file(tmp_path: Path) -> None:
+    """It may have a piece of another still."""
+    packets = [replace(p, timestamp_ns=at * 10**9) for at, p in enumerate(jumping_packets())]
+    sources = _written(tmp_path, [packets[:1], packets])
+    many = replace(BASE, jobs=2)
+    session = open_divided(plan_of(TEXTS["pairs"]), sources, many, extent_bytes=300)
+    with session:
+        slow, fast = session._lows
+        while not slow.statistics().sources[0].is_ended:
+            assert slow._engine.run(1, 0)
+        reading = threading.Thread(target=fast._engine.run, args=(len(packets), 0))
+        reading.start()
+        reading.join(timeout=0.5)
+        session.stop()
+        reading.join()
+        read = [low.statistics().sources[1].read for low in session._lows]
+    assert read[0] < 10
+    assert 0 < read[1] < len(packets) // 4
