@@ -11,15 +11,15 @@
 
 struct gs_divided_file {
     bool is_begun, is_over;
-    uint32_t users;  /* readers that have it open, */
-    int descriptor;  /* by this one; -1: it is not yet, or nobody will read on in it */
+    uint32_t users; /* readers that have it open, */
+    int descriptor; /* by this one; -1: it is not yet, or nobody will read on in it */
     uint64_t total_bytes, begins_at; /* of it; where its records do */
     uint32_t extent_bytes;
     const struct gs_file_format *format;
     gs_read_records *read_records; /* as the format has them for this file */
     gs_peek_frames *peek_frames;
     struct gs_file_place header; /* what is known behind it */
-    uint64_t taken;  /* extents that somebody has gone to fetch */
+    uint64_t taken;              /* extents that somebody has gone to fetch */
     uint64_t walked; /* of them; the next one's reader has the turn, and the fields below */
     uint64_t offset; /* of the first record that was not walked over */
     struct gs_file_place place;
@@ -40,7 +40,7 @@ struct gs_extents {
     pthread_cond_t moved;
     uint32_t reader_count;
     struct gs_extents_reader readers[GS_READERS_MAX];
-    uint64_t taken; /* extents of all files */
+    uint64_t taken;  /* extents of all files */
     bool is_opening; /* somebody is, a file */
     uint32_t descriptors;
     uint64_t given_back; /* descriptors so far */

@@ -116,9 +116,13 @@ static int open_divided(struct gs_source *source, struct gs_error *error)
 {
     struct gs_extents *extents = source->config.extents;
     switch (gs_extents_enter(extents, source->config.divided_file, source->config.reader)) {
-    case GS_ENTRY_IS_OVER: source->is_ended = true; return GS_END;
-    case GS_ENTRY_JOINS: return open_capture(source, error);
-    case GS_ENTRY_OPENS: break;
+    case GS_ENTRY_IS_OVER:
+        source->is_ended = true;
+        return GS_END;
+    case GS_ENTRY_JOINS:
+        return open_capture(source, error);
+    case GS_ENTRY_OPENS:
+        break;
     }
     int status = open_alone(source, error);
     gs_extents_end_entry(extents);

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 MOST_BY_DEFAULT = 8
 LARGE_BYTES = 256 << 20
 """Of captures together: one thread takes a tenth or two of a second for it."""
+FILE_BYTES = 4 << 20
+"""Of each of them on average: every thread goes through all files, which takes its time, too."""
 MEMORY_EACH_BYTES = 64 << 20
 """Of the budget: what is read ahead of the slowest thread is held, and tables are several."""
 
@@ -70,7 +72,7 @@ def jobs_of(
 
 def _is_large(sources: Sequence[AnySource]) -> bool:
     files = [source for source in sources if isinstance(source, FileSource) and source.is_file]
-    return sum(file.size for file in files) >= LARGE_BYTES
+    return sum(file.size for file in files) >= max(LARGE_BYTES, FILE_BYTES * len(files))
 
 
 def _cores(settings: Settings) -> int:

@@ -6,12 +6,13 @@ from __future__ import annotations
 import argparse
 import os
 import resource
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from cli.command import gigastream
 
-from gigastream.cli.jobs import LARGE_BYTES, MEMORY_EACH_BYTES, MOST_BY_DEFAULT, jobs_of
+from gigastream.cli.jobs import FILE_BYTES, LARGE_BYTES, MEMORY_EACH_BYTES, MOST_BY_DEFAULT, jobs_of
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from tests.answers.engine import plan_of
@@ -64,10 +65,15 @@ def _operators(lines: list[str]) -> list[str]:
 
 
 def _by_default(
-    query: str, path: Path, settings: Settings | None = None, *, has_functions: bool = False
+    query: str,
+    path: Path,
+    settings: Settings | None = None,
+    *,
+    others: Sequence[Path] = (),
+    has_functions: bool = False,
 ) -> int:
     arguments = argparse.Namespace(jobs=None, quiet=False, stats=None, trace=None, windows=None)
-    sources = [FileSource("default", str(path))]
+    sources = [FileSource("default", str(each)) for each in (path, *others)]
     return jobs_of(
         arguments, plan_of(query), sources, settings or Settings(),
         is_elsewhere=False, has_functions=has_functions,
@@ -102,6 +108,9 @@ def test_one_thread_where_more_may_not_pay(large: Path, monkeypatch: pytest.Monk
     assert _by_default(HOSTS, large, Settings(memory_bytes=2 * MEMORY_EACH_BYTES)) == 2
     assert _by_default(HOSTS, large, Settings(memory_bytes=2 * MEMORY_EACH_BYTES - 1)) == 1
     assert _by_default(HOSTS, large, has_functions=True) == 1
+    many = LARGE_BYTES // FILE_BYTES
+    assert _by_default(HOSTS, large, others=[DEMO] * (many - 1)) == 2
+    assert _by_default(HOSTS, large, others=[DEMO] * 2 * many) == 1
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1 << 30, 1 << 30))
     assert _by_default(HOSTS, large) == 1
     monkeypatch.undo()

@@ -66,7 +66,7 @@ def test_a_race_is_seen(tmp_path: Path) -> None:
     assert REPORT in python("-c", TWO_THREADS, made).stderr
 
 
-@pytest.mark.parametrize("name", ["threaded", "divided", "exchange"])
+@pytest.mark.parametrize("name", ["threaded", "divided", "divided_files", "exchange"])
 def test_there_is_no_race(name: str) -> None:
     build(THREADS)
     # -s: pytest keeps what was said during tests that pass
