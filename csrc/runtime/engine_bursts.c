@@ -146,19 +146,22 @@ static bool may_be_looked_into(const struct gs_engine *engine, const struct gs_s
     return !source->is_pipe && !gs_source_has_clock(source) && engine->replay_until_ns == INT64_MAX;
 }
 
-/* Which source is the next does not depend on what is read ahead where there is only one. */
+/* Which source is the next does not depend on what is read ahead where one is open, before the next
+ * one is due. */
 static bool may_take_frames(const struct gs_engine *engine, const struct gs_source *source)
 {
     return takes_frames(engine, source) && source->ops->peek != NULL &&
-           engine->running_count == 1 && engine->coming == NULL && !source->is_failed &&
-           may_be_looked_into(engine, source);
+           engine->running_count == 1 && !source->is_failed && may_be_looked_into(engine, source);
 }
 
-/* Frames are small: what a burst costs besides its packets is then a fourth for each. */
+/* They are of packets before the next file is due. Frames are small: what a burst costs besides its
+ * packets is then a fourth for each. */
 static struct gs_burst_limits limits_of_frames(const struct gs_engine *engine,
                                                const struct gs_source *source, uint64_t left)
 {
     struct gs_burst_limits limits = limits_within(engine, source, left);
+    int64_t until_ns = gs_engine_until_coming(engine);
+    if (until_ns < limits.until_ns) limits.until_ns = until_ns;
     limits.burst *= FRAMES_FOR_A_PACKET;
     if (limits.burst > GS_BURST_CAPACITY) limits.burst = GS_BURST_CAPACITY;
     return limits;

@@ -192,6 +192,7 @@ bool gs_source_next_reaches(struct gs_source *source, const struct gs_burst_limi
     if (!is_unread(source, limits) || source->is_observed || limits->packets == 0) return false;
     if (source->ops->peek(source->capture, &frame, 1, &any, &run) == 0) return false;
     const struct gs_packet packet = {.timestamp_ns = frame.timestamp_ns, .offset = run.last_offset};
+    if (packet.timestamp_ns > limits->until_ns) return false;
     source->timeliness = observe(source, &packet);
     source->is_observed = true;
     return has_reached(&source->time, limits);
