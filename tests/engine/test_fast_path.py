@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import settings as tried
+from hypothesis import strategies as st
 
 from gigastream.codegen.query_set import generate
 from gigastream.engine.batch import EngineError
@@ -211,8 +215,59 @@ def test_windows_over_a_file(use_mmap: bool, tmp_path: Path) -> None:
         _assert_same(query, path, replace(BASE, use_mmap=use_mmap))
 
 
+def test_frames_are_taken_until_another_file_is_due(tmp_path: Path) -> None:
+    """Which is opened where packets of its time have come, however many a burst has."""
+    packets, taken = cut_packets(), 900
+    first, second = tmp_path / "first.pcap", tmp_path / "second.pcap"
+    first.write_bytes(pcap(packets))
+    for due, is_opened in ((packets[-1], False), (packets[taken // 2], True)):
+        second.write_bytes(pcap([replace(due, timestamp_ns=due.timestamp_ns + 1)]))
+        settings = replace(BASE, disorder_bytes=1 << 20, packets_max=taken)
+        given = run(plan_of(QUERIES["ipv4"]), [source(first), source(second)], settings)
+        read = [counted.read for counted in given.statistics.sources]
+        assert read == [taken - is_opened, is_opened]
+        if not is_opened:
+            assert given.statistics.sources[0].bytes == len(pcap(packets[:taken]))
+
+
+BORDERS = st.lists(st.integers(0, 400), min_size=1, max_size=3).map(sorted)
+
+
+@given(
+    borders=BORDERS,
+    reach=st.sampled_from([0, 1, 40]),
+    is_dealt=st.booleans(),
+    names=st.permutations(range(4)),
+    slack_ns=st.sampled_from([None, 0, 10**9]),
+)
+@tried(max_examples=60)
+def test_any_files(
+    tmp_path_factory: pytest.TempPathFactory,
+    borders: list[int],
+    reach: int,
+    is_dealt: bool,
+    names: list[int],
+    slack_ns: int | None,
+) -> None:
+    """Parts of a capture that reach into the next one, or beside one another."""
+    packets, ends = jumping_packets()[:400], [0, *borders, 400]
+    parts = [packets[begin : end + reach] for begin, end in pairwise(ends)]
+    if is_dealt:
+        parts = [packets[at :: len(parts)] for at in range(len(parts))]
+    folder = tmp_path_factory.mktemp("parts")
+    for name, part in zip(names, parts, strict=False):
+        (folder / f"{name}.pcap").write_bytes(pcap(part))
+    sources = [source(path) for path in sorted(folder.iterdir())]
+    own = replace(BASE, slack_ns=slack_ns, disorder_bytes=BLOCKS[1])
+    for query in ("ipv4", "payload", "pkt"):
+        plan = plan_of(QUERIES[query])
+        fast, ahead = (run(plan, sources, replace(own, fast_path=fast)) for fast in (True, False))
+        assert fast.rows == ahead.rows
+        assert _counted(fast.statistics, own) == _counted(ahead.statistics, own)
+
+
 def test_files_one_after_another_and_beside_one_another(tmp_path: Path) -> None:
-    """Frames are taken of the last of them alone, wherever it is when the others have ended."""
+    """Frames are taken where one is open alone."""
     packets = jumping_packets()
     parts = {
         "first": packets[:1000],
