@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "extents_entry.h"
 #include "extents_state.h"
 
 /* Most of what is fetched stays in the L2 cache until it is read. */

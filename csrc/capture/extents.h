@@ -12,7 +12,6 @@
 #ifndef GS_CAPTURE_EXTENTS_H
 #define GS_CAPTURE_EXTENTS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct gs_extents;
@@ -26,19 +25,5 @@ void gs_extents_free(struct gs_extents *extents);
 /* No reader gets another one, or waits for the others any longer: together they have read each file
  * up to some record, and nothing behind it. From any thread. */
 void gs_extents_end(struct gs_extents *extents);
-
-/* ---- opening one of the files ---- */
-
-enum gs_extents_entry {
-    GS_ENTRY_OPENS,  /* it is the first, and no other opens any until gs_extents_end_entry */
-    GS_ENTRY_JOINS,  /* it is open */
-    GS_ENTRY_IS_OVER /* nothing is left of it */
-};
-
-enum gs_extents_entry gs_extents_enter(struct gs_extents *extents, uint32_t file, uint32_t reader);
-void gs_extents_end_entry(struct gs_extents *extents);
-/* A reader that has no file open found no descriptor for one. True: one of those that the others
- * have may be given back now, after a moment; meanwhile nobody waits for this reader. */
-bool gs_extents_await_room(struct gs_extents *extents, uint32_t reader);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "../capture/extents_entry.h"
+
 static struct gs_source_time time_of(const struct gs_source_config *config,
                                      const struct gs_engine_settings *settings)
 {
