@@ -81,7 +81,8 @@ enum gs_on_failure {
 
 /* What the host has opened for a source. */
 struct gs_opened {
-    int descriptor; /* to be read: the host's until `close`; while waiting, to be polled */
+    int descriptor; /* to be read: the host's until `close`, of files that are divided the
+                     * engine's; while waiting, to be polled */
     uint8_t first_bytes[8];
     uint32_t first_byte_count; /* of a pipe, that were read to see what it is */
     bool wants_room; /* GS_AGAIN: too many files are open; it is asked again when one has ended */

@@ -12,7 +12,9 @@
  * longer ones, which pcapng may have, room is made. */
 #define HEAD_BYTES ((size_t)GS_CAPTURED_BYTES_MAX + 64)
 #define WALKED_AT_ONCE 64
-#define RUNS_MAX 128 /* that are kept of an extent: of small packets those of its first part */
+/* Runs are kept of an extent as if records had so many bytes: of smaller ones those of its first
+ * part are. */
+#define KEPT_RECORD_BYTES 64
 
 /* Records that were walked over, as their reader will look at them: behind H and the timestamp
  * that were before them. */
@@ -27,7 +29,8 @@ struct walked_run {
 struct gs_walked {
     bool is_asked_for;    /* by who takes frames */
     uint32_t count, next; /* runs, and the first that may not have been passed */
-    struct walked_run runs[RUNS_MAX];
+    uint32_t most;
+    struct walked_run runs[];
 };
 
 /* ---- joining ---- */
@@ -65,6 +68,16 @@ static int make_window(struct gs_capture *capture, const struct gs_divided_file 
     return GS_OK;
 }
 
+static int make_walked(struct gs_capture *capture, uint32_t extent_bytes, struct gs_error *error)
+{
+    uint32_t most = extent_bytes / (WALKED_AT_ONCE * KEPT_RECORD_BYTES) + 1;
+    struct gs_walked *walked = malloc(sizeof *walked + most * sizeof *walked->runs);
+    if (walked == NULL) return gs_fail(error, GS_ERROR, "out of memory");
+    *walked = (struct gs_walked){.most = most};
+    capture->walked = walked;
+    return GS_OK;
+}
+
 int gs_extents_join(struct gs_capture *capture, const struct gs_capture_config *config,
                     struct gs_error *error)
 {
@@ -75,8 +88,7 @@ int gs_extents_join(struct gs_capture *capture, const struct gs_capture_config *
     capture->read_records = file->read_records;
     capture->peek_frames = file->peek_frames;
     capture->time = config->time;
-    capture->walked = calloc(1, sizeof *capture->walked);
-    if (capture->walked == NULL) return gs_fail(error, GS_ERROR, "out of memory");
+    GS_RETURN_IF_ERROR(make_walked(capture, file->extent_bytes, error));
     capture->divided = file;
     capture->reader = config->reader;
     capture->extents = config->extents;
@@ -173,7 +185,7 @@ static uint32_t walk_frames(struct gs_capture *capture, struct gs_source_time *t
     struct walked_run unkept;
     struct gs_walked *walked = capture->walked;
     uint64_t offset = gs_byte_input_offset(&capture->input);
-    bool is_kept = walked->is_asked_for && walked->count < RUNS_MAX;
+    bool is_kept = walked->is_asked_for && walked->count < walked->most;
     struct walked_run *seen = is_kept ? &walked->runs[walked->count] : &unkept;
     struct gs_source_time begun = *time; /* if a record begins here */
     if (offset >= begun.block_end_offset) gs_source_time_enter_block(&begun, offset);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "extents.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,9 +86,10 @@ enum gs_extents_entry gs_extents_enter(struct gs_extents *extents, uint32_t file
     return entry;
 }
 
-void gs_extents_end_entry(struct gs_extents *extents)
+void gs_extents_end_entry(struct gs_extents *extents, uint32_t file, int descriptor)
 {
     pthread_mutex_lock(&extents->lock);
+    if (descriptor >= 0 && !extents->files[file].is_begun) close(descriptor);
     extents->is_opening = false;
     pthread_cond_broadcast(&extents->moved);
     pthread_mutex_unlock(&extents->lock);
@@ -128,15 +127,25 @@ int gs_file_place_copy(struct gs_file_place *to, const struct gs_file_place *fro
     return GS_OK;
 }
 
-static int share(struct gs_extents *extents, struct gs_divided_file *file,
-                 const struct gs_capture *capture, struct gs_error *error)
+bool gs_extents_has_room(struct gs_extents *extents, uint32_t file, uint32_t reader)
 {
-    const struct gs_byte_input *input = &capture->input;
+    const struct gs_divided_file *divided = &extents->files[file];
+    pthread_mutex_lock(&extents->lock);
+    bool has_room = divided->is_begun || divided->is_over || extents->is_over ||
+                    extents->readers[reader].given_back != extents->given_back;
+    pthread_mutex_unlock(&extents->lock);
+    return has_room;
+}
+
+static int share(struct gs_extents *extents, struct gs_divided_file *file,
+                 struct gs_capture *capture, struct gs_error *error)
+{
+    struct gs_byte_input *input = &capture->input;
     uint64_t bytes = input->total_bytes + 1; /* so that a small file's first extent is its last */
     GS_RETURN_IF_ERROR(gs_file_place_copy(&file->header, &capture->place, error));
     GS_RETURN_IF_ERROR(gs_file_place_copy(&file->place, &capture->place, error));
-    file->descriptor = fcntl(input->descriptor, F_DUPFD_CLOEXEC, 0);
-    if (file->descriptor < 0) return gs_fail(error, GS_ERROR, "cannot be opened: %m");
+    file->descriptor = input->descriptor;
+    input->owns_descriptor = false;
     file->extent_bytes = bytes < extents->extent_bytes ? (uint32_t)bytes : extents->extent_bytes;
     file->total_bytes = input->total_bytes;
     file->format = capture->format;
@@ -147,7 +156,7 @@ static int share(struct gs_extents *extents, struct gs_divided_file *file,
 }
 
 int gs_extents_begin(struct gs_extents *extents, struct gs_divided_file *file,
-                     const struct gs_capture *capture, const struct gs_source_time *time,
+                     struct gs_capture *capture, const struct gs_source_time *time,
                      struct gs_error *error)
 {
     const struct gs_byte_input *input = &capture->input;

@@ -15,9 +15,14 @@ enum gs_extents_entry {
 };
 
 enum gs_extents_entry gs_extents_enter(struct gs_extents *extents, uint32_t file, uint32_t reader);
-void gs_extents_end_entry(struct gs_extents *extents);
+/* It has opened the file, by a descriptor that is theirs then, or none (-1), or could not: it is
+ * closed unless the file has begun by it. */
+void gs_extents_end_entry(struct gs_extents *extents, uint32_t file, int descriptor);
 /* A reader that has no file open found no descriptor for one. True: one of those that the others
  * have may be given back now, after a moment; meanwhile nobody waits for this reader. */
 bool gs_extents_await_room(struct gs_extents *extents, uint32_t reader);
+/* One that has files open found none for this file: it may be asked for again, since others have
+ * given one back, or have opened it. */
+bool gs_extents_has_room(struct gs_extents *extents, uint32_t file, uint32_t reader);
 
 #endif

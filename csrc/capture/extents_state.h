@@ -50,9 +50,9 @@ struct gs_extents {
 };
 
 /* The first reader of a file has opened it: what it has found of it, and where it is read from on,
- * is for all. GS_ERROR: it cannot be divided. */
+ * is for all, and so is its descriptor. GS_ERROR: it cannot be divided. */
 int gs_extents_begin(struct gs_extents *extents, struct gs_divided_file *file,
-                     const struct gs_capture *capture, const struct gs_source_time *time,
+                     struct gs_capture *capture, const struct gs_source_time *time,
                      struct gs_error *error);
 /* A reader has it open no longer. */
 void gs_extents_end_use(struct gs_extents *extents, struct gs_divided_file *file, uint32_t reader);

@@ -152,6 +152,7 @@ static int wait_for_sources(struct gs_engine *engine, int timeout_ms, struct gs_
 static int look_now_and_then(struct gs_engine *engine, struct gs_error *error)
 {
     if (++engine->bursts_unlooked < BURSTS_UNLOOKED_MAX) return GS_OK;
+    gs_engine_look_for_room(engine);
     int status = gs_engine_look_at_waiting(engine, error);
     (void)gs_engine_serve_requests(engine);
     return status == GS_AGAIN ? GS_OK : status;

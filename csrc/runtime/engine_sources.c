@@ -44,6 +44,19 @@ void gs_engine_arrange(struct gs_engine *engine)
     }
 }
 
+/* Where others divide the files a descriptor may be there without an end here. */
+void gs_engine_look_for_room(struct gs_engine *engine)
+{
+    bool was_found = false;
+    for (uint32_t s = 0; s < engine->source_count; s++) {
+        struct gs_source *source = engine->sources[s];
+        if (!source->wants_room || source->is_ended || !gs_source_has_room(source)) continue;
+        source->wants_room = false;
+        was_found = true;
+    }
+    if (was_found) gs_engine_arrange(engine);
+}
+
 /* ---- opening and ending ---- */
 
 static bool any_file_is_open(const struct gs_engine *engine)

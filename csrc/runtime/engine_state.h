@@ -68,6 +68,8 @@ struct gs_engine {
 void gs_engine_arrange(struct gs_engine *engine);
 /* The source to read from next; NULL: all wait. */
 struct gs_source *gs_engine_next_source(const struct gs_engine *engine);
+/* Files that wanted room may have it now. */
+void gs_engine_look_for_room(struct gs_engine *engine);
 /* Up to which timestamp no other file is due to be opened. */
 int64_t gs_engine_until_coming(const struct gs_engine *engine);
 /* Where packets are put together: up to which timestamp this one stays the next of the files, so

@@ -107,12 +107,6 @@ static int open_alone(struct gs_source *source, struct gs_error *error)
     return status;
 }
 
-static void let_host_close(struct gs_source *source)
-{
-    if (source->close != NULL) source->close(source->context);
-    source->close = NULL;
-}
-
 /* All that divide it read on in what the first of them has opened. */
 static int open_divided(struct gs_source *source, struct gs_error *error)
 {
@@ -127,8 +121,8 @@ static int open_divided(struct gs_source *source, struct gs_error *error)
         break;
     }
     int status = open_alone(source, error);
-    gs_extents_end_entry(extents);
-    if (status == GS_OK) let_host_close(source);
+    gs_extents_end_entry(extents, source->config.divided_file, source->config.descriptor);
+    source->config.descriptor = -1;
     return status;
 }
 
@@ -136,6 +130,13 @@ int gs_source_open(struct gs_source *source, struct gs_error *error)
 {
     if (source->config.extents != NULL) return open_divided(source, error);
     return open_alone(source, error);
+}
+
+bool gs_source_has_room(const struct gs_source *source)
+{
+    const struct gs_capture_config *config = &source->config;
+    return config->extents != NULL &&
+           gs_extents_has_room(config->extents, config->divided_file, config->reader);
 }
 
 bool gs_source_await_room(const struct gs_source *source)
@@ -166,7 +167,8 @@ static void shut(struct gs_source *source)
     free(source->packets);
     source->packets = NULL;
     source->cursor = source->filled = 0;
-    let_host_close(source);
+    if (source->close != NULL) source->close(source->context);
+    source->close = NULL;
 }
 
 /* pcapng: an interface by its if_name or its number; elsewhere the Gigastream interface's name. */

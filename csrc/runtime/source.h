@@ -91,6 +91,8 @@ void gs_source_promise(struct gs_source *source, int64_t promise_ns);
 int gs_source_open(struct gs_source *source, struct gs_error *error);
 /* It wants_room, and there may be some now that others of those that divide files have ended one.
  */
+bool gs_source_has_room(const struct gs_source *source);
+/* The same, where nothing else of this reader's is open: after a moment. */
 bool gs_source_await_room(const struct gs_source *source);
 /* Reads ahead where nothing is left; GS_OK, GS_AGAIN, GS_END (or ended by damage) or GS_ERROR. */
 int gs_source_fill(struct gs_source *source, int timeout_ms, struct gs_error *error);

@@ -42,7 +42,10 @@ class HostSource:
                 self.source.close()
             opened.wants_room = True
             return int(lib.GS_AGAIN)
-        opened.descriptor = self.source.descriptor
+        if isinstance(self.source, OpenSource) and self.source.is_divided:
+            opened.descriptor = self.source.hand_over()
+        else:
+            opened.descriptor = self.source.descriptor
         opened.first_byte_count = len(self.source.first_bytes)
         ffi.memmove(opened.first_bytes, self.source.first_bytes, len(self.source.first_bytes))
         return int(lib.GS_OK if is_open else lib.GS_AGAIN)

@@ -73,6 +73,7 @@ class OpenSource:
         """Look what it is; nothing is opened yet."""
         self._source = source
         self.is_pipe = not source.is_file
+        self.is_divided = source.divided is not None
         self.total_bytes = source.size if not self.is_pipe else 0
         """Of a file, before it is opened; 0: unknown."""
         self.descriptor = -1
@@ -93,8 +94,6 @@ class OpenSource:
                 self.descriptor = self._source.descriptor()
                 self._refuse_another()
             leave_room(self.descriptor)
-            if self._source.divided is not None:
-                _leave_room_for_another(self.descriptor)
             if not self._is_known and self._peek():
                 self._begin()
                 self._is_known = True
@@ -103,7 +102,7 @@ class OpenSource:
     def _refuse_another(self) -> None:
         """Readers that divide a file have seen that it is one."""
         is_file = stat.S_ISREG(os.fstat(self.descriptor).st_mode)
-        if self._source.divided is not None and not is_file:
+        if self.is_divided and not is_file:
             raise SourceError(f"{self._source.label}: was replaced while it was opened")
 
     @property
@@ -117,6 +116,11 @@ class OpenSource:
         if self._decompression is None:
             return None
         return self._decompression.bytes_taken, self._decompression.total_bytes
+
+    def hand_over(self) -> int:
+        """Give the descriptor to whoever is to close it."""
+        descriptor, self.descriptor = self.descriptor, -1
+        return descriptor
 
     def close(self) -> None:
         """Close the descriptor; a decompressor then ends by itself."""
@@ -269,15 +273,6 @@ class FileSource:
 
 def _is_compressed(descriptor: int) -> bool:
     return compression_of(os.pread(descriptor, MAGIC_BYTES, 0)) is not None
-
-
-def _leave_room_for_another(descriptor: int) -> None:
-    """Whoever opens a file for all that divide it gives them a duplicate. OSError."""
-    another = os.dup(descriptor)
-    try:
-        leave_room(another)
-    finally:
-        os.close(another)
 
 
 def _go_to_its_beginning(descriptor: int) -> None:

@@ -7,6 +7,7 @@ import os
 import resource
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -205,11 +206,43 @@ def few_descriptors() -> Iterator[None]:
 @pytest.mark.parametrize("is_overlapping", [False, True])
 def test_many_files_are_not_all_open_at_once(is_overlapping: bool, tmp_path: Path) -> None:
     """Whoever finds no room waits for those that others have open."""
-    packets = straggling_packets()[:660]
-    parts = [packets[at : at + 2] for at in range(0, 660, 2)]
+    packets = straggling_packets()[:240]
+    parts = [packets[at : at + 2] for at in range(0, 240, 2)]
     if is_overlapping:
-        parts = [[packets[at], packets[at + 330]] for at in range(330)]
+        parts = [[packets[at], packets[at + 120]] for at in range(120)]
     _assert_same(plan_of(TEXTS["pairs"]), _written(tmp_path, parts), BASE, [(2, 300), (8, 9000)])
+
+
+@contextmanager
+def _room_for(files: int) -> Iterator[None]:
+    """So many and no more, besides what a run may need for other things."""
+    highest = max(map(int, os.listdir("/proc/self/fd")))
+    between = [os.dup(0)]
+    while between[-1] < highest:
+        between.append(os.dup(0))
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (between[-1] + 1 + files + 16, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    for descriptor in between:
+        os.close(descriptor)
+
+
+def test_room_that_another_makes_is_seen(tmp_path: Path) -> None:
+    """Who reads on in a long file, without room for the next one, hears that it was opened."""
+    long = [replace(p, timestamp_ns=at * 10**9) for at, p in enumerate(jumping_packets()[:400])]
+    sources = _written(tmp_path, [long[:5], long[2:], long[20:30]])
+    own = replace(BASE, jobs=2, burst=1)
+    session = open_divided(plan_of(TEXTS["pairs"]), sources, own, extent_bytes=1 << 20)
+    with _room_for(2), session:
+        one, other = session._lows
+        assert one._engine.run(1, 0)  # of the first, which it has still
+        assert other._engine.run(60, 0)
+        assert [source.is_ended for source in other.statistics().sources] == [True, False, False]
+        assert one._engine.run(6, 0)
+        assert [source.read for source in one.statistics().sources] == [5, 0, 2]
+        assert other._engine.run(200, 0)
+        assert [source.is_ended for source in other.statistics().sources] == [True, False, True]
 
 
 def test_files_that_are_no_more_where_they_were(tmp_path: Path) -> None:
