@@ -51,6 +51,7 @@ class AttachedSet:
         is_brief: bool = False,
         places: NodePlaces = ALL_HERE,
         turn: Turn | None = None,
+        code: Path | None = None,
     ) -> None:
         """Load a plan.
 
@@ -61,6 +62,7 @@ class AttachedSet:
         is compiled, which another process runs. `only_whole`: rows of windows that were running
         when it came, or went, are left out, and counted (cut_rows). `is_brief`: its sources are
         small. `places`: what is not run by it. `turn` has its number whenever it has its turn.
+        `code`: that of another set of this plan, with the same settings, is its own, too.
         """
         settings = settings or Settings()
         plan = plan if settings.share_groups else unshared(plan)
@@ -70,13 +72,14 @@ class AttachedSet:
         self._times = base_times(plan)
         self._error = ffi.new("struct gs_error *")
         self._known_outputs: dict[str, list[int]] = {}
-        path = compiled(
+        self.code = code or compiled(
             plan,
             include,
             is_low_elsewhere=is_low_elsewhere,
             is_brief=is_brief,
             fast_path=settings.fast_path,
         )
+        """The compiled object."""
         native = set_settings(settings)
         native.default_slot_count = default_slots(plan, interfaces * parts)
         native.set_count = parts
@@ -92,7 +95,7 @@ class AttachedSet:
         if turn is not None:
             native.number, native.turn = turn.number, turn.word.native
         loaded = ffi.new("struct gs_attached_set **")
-        status = lib.gs_attached_load(str(path).encode(), native, loaded, self._error)
+        status = lib.gs_attached_load(str(self.code).encode(), native, loaded, self._error)
         self._native: Any = loaded[0]
         has_packets = not (high_level_only or is_low_elsewhere)
         self._lists = Watchlists(plan.watchlists if has_packets else (), loaded[0])

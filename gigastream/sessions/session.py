@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gigastream.codegen.kernel_filter import kernel_filter
@@ -71,6 +72,7 @@ class Session(Closing):
                     places=options.places,
                     low_taps=options.low_taps,
                     is_brief=are_small(sources),
+                    code=options.code,
                 )
             )
             self._engine = opened.enter_context(Engine(settings))
@@ -79,6 +81,11 @@ class Session(Closing):
                 promises = options.links_are_open() if options.links_are_open is not None else {}
                 self.begin(promises)
             self._opened = opened.pop_all()
+
+    @property
+    def code(self) -> Path:
+        """The compiled object of its plan."""
+        return self._queries.code
 
     def batches(self) -> Iterator[Event]:
         """Batches as they come, heartbeats among them, to the end of the input or stop()."""

@@ -80,6 +80,8 @@ class SessionOptions:
     """Which of the groups it has, where they exchange rows."""
     places: NodePlaces = ALL_HERE
     """What of the plan others run."""
+    code: Path | None = None
+    """The compiled object of another session like it, which is its own, too."""
     limit: PacketLimit | None = None
     """Shared with other sessions, in the place of the setting packets_max."""
 

@@ -122,6 +122,7 @@ class ThreadedSession(Closing):
         links = replace(options, begins=False, limit=limit or None)
         for number, part in enumerate(parts):
             self._lows.append(self._open_part(plan, part, number, settings, links))
+            links = replace(links, code=self._lows[0].code)
         promises = options.links_are_open() if options.links_are_open is not None else {}
         for session in self._lows:
             session.begin(promises)

@@ -14,11 +14,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gigastream.codegen.compiler import compile_query_set
+from gigastream.engine import opening
 from gigastream.engine.batch import EngineError
 from gigastream.flush_policy import FLUSH_POLICIES
 from gigastream.plan import Plan
@@ -219,6 +222,20 @@ answer = iter(gigastream.run({PAIRS!r}, [{str(path)!r}], settings=settings))
 next(answer)
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_what_threads_run_is_compiled_once(
+    long_capture: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = []
+
+    def seen(text: str, **options: Any) -> Path:
+        texts.append(text)
+        return compile_query_set(text, **options)
+
+    monkeypatch.setattr(opening, "compile_query_set", seen)
+    with _divided(plan_of(PAIRS), long_capture, Settings(jobs=5), 4096):
+        assert len(texts) == 1
 
 
 def test_a_thread_that_is_not_to_be_had(
