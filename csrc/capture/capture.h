@@ -20,8 +20,9 @@ struct gs_capture; /* each method's own */
 
 struct gs_capture_config {
     const char *path; /* of a file; NULL: `descriptor` is read */
-    int descriptor; /* a pipe or stdin, or the reading end of a decompressor; owned by the caller */
-    bool use_mmap;  /* plain files only */
+    int descriptor;   /* a pipe or stdin, or the reading end of a decompressor; owned by the caller,
+                       * of   files that are divided by whoever reads them (extents_state.h) */
+    bool use_mmap;    /* plain files only */
     struct gs_extents *extents;  /* of files that are divided among readers; or NULL */
     uint32_t divided_file;       /* which of theirs it is, from 0 */
     uint32_t reader;             /* who reads it here, from 0 */

@@ -89,8 +89,7 @@ void gs_source_promise(struct gs_source *source, int64_t promise_ns);
 /* GS_AGAIN: it cannot be yet (is_waiting, wants_room). GS_END: of what is divided others have read
  * all. */
 int gs_source_open(struct gs_source *source, struct gs_error *error);
-/* It wants_room, and there may be some now that others of those that divide files have ended one.
- */
+/* It wants_room, and others that divide the files have made some, or have opened it. */
 bool gs_source_has_room(const struct gs_source *source);
 /* The same, where nothing else of this reader's is open: after a moment. */
 bool gs_source_await_room(const struct gs_source *source);

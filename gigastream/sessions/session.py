@@ -71,7 +71,7 @@ class Session(Closing):
                     taps=options.taps,
                     places=options.places,
                     low_taps=options.low_taps,
-                    is_brief=are_small(sources),
+                    is_brief=options.code is None and are_small(sources),
                     code=options.code,
                 )
             )
