@@ -6,6 +6,8 @@
 #include "gs_packet.h"
 #include "gs_scratch.h"
 
+struct gs_walk;
+
 #define GS_BURST_WORDS (GS_BURST_CAPACITY / 64)
 
 #define GS_LIKELY(condition) __builtin_expect(!!(condition), 1)
@@ -27,6 +29,7 @@ struct gs_burst {
     const struct gs_packet *packets; /* decoded; NULL: who takes frames decodes them (gs_plain.h) */
     const uint8_t *frames;           /* then: a struct gs_frame each so many bytes */
     uint32_t frame_bytes;
+    struct gs_walk *walk; /* or who takes frames walks over the records, too (gs_walk.h); or NULL */
     uint32_t count;
     uint32_t interface;                      /* ordinal of the Gigastream interface */
     const struct gs_string *interface_name;  /* its name */

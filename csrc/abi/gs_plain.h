@@ -11,6 +11,7 @@
 #include "gs_decode_transport.h"
 #include "gs_ipv6_extension.h"
 #include "gs_query_set.h"
+#include "gs_walk.h"
 
 #define GS_ALWAYS_INLINE static inline __attribute__((always_inline))
 #define GS_PLAIN_IPV4 0x0800
@@ -96,25 +97,48 @@ GS_ALWAYS_INLINE bool gs_plain_decode(struct gs_packet *packet, uint32_t wanted,
 
 /* Where a burst is read. */
 struct gs_burst_cursor {
-    const uint8_t *at; /* a struct gs_packet, or a struct gs_frame */
+    bool is_walk; /* known when this is compiled */
     bool is_frame;
+    const uint8_t *at; /* a struct gs_packet, or a struct gs_frame */
     uint32_t step_bytes, left;
+    struct gs_walk walk;
+    struct gs_frame next; /* of the walk */
 };
 
-GS_ALWAYS_INLINE struct gs_burst_cursor gs_burst_begin(const struct gs_burst *burst)
+GS_ALWAYS_INLINE struct gs_burst_cursor gs_burst_begin(const struct gs_burst *burst, bool is_walk)
 {
     const bool is_frame = burst->packets == NULL;
-    return (struct gs_burst_cursor){
+    struct gs_burst_cursor cursor = {
+        .is_walk = is_walk,
+        .is_frame = is_walk || is_frame,
         .at = is_frame ? burst->frames : (const uint8_t *)burst->packets,
-        .is_frame = is_frame,
         .step_bytes = is_frame ? burst->frame_bytes : sizeof *burst->packets,
         .left = burst->count};
+    if (is_walk) cursor.walk = *burst->walk;
+    return cursor;
+}
+
+GS_ALWAYS_INLINE bool gs_burst_has_next(struct gs_burst_cursor *cursor)
+{
+    if (!cursor->is_walk) return cursor->left > 0;
+    return gs_walk_see(&cursor->walk, &cursor->next);
 }
 
 GS_ALWAYS_INLINE void gs_burst_go_on(struct gs_burst_cursor *cursor)
 {
+    if (cursor->is_walk) {
+        gs_walk_pass(&cursor->walk, &cursor->next);
+        return;
+    }
     cursor->at += cursor->step_bytes;
     cursor->left--;
+}
+
+/* All has been done for the packets. */
+GS_ALWAYS_INLINE void gs_burst_end(const struct gs_burst_cursor *cursor,
+                                   const struct gs_burst *burst)
+{
+    if (cursor->is_walk) *burst->walk = cursor->walk;
 }
 
 /* The next packet of a burst, decoded for who wants those that are of all these protocols. */
@@ -122,7 +146,7 @@ GS_ALWAYS_INLINE struct gs_packet gs_burst_packet(const struct gs_host *host,
                                                   const struct gs_burst_cursor *cursor,
                                                   uint32_t wanted, enum gs_depth depth)
 {
-    const struct gs_frame *frame = (const void *)cursor->at;
+    const struct gs_frame *const frame = cursor->is_walk ? &cursor->next : (const void *)cursor->at;
     struct gs_packet packet, other;
 
     if (!cursor->is_frame) return *(const struct gs_packet *)(const void *)cursor->at;

@@ -21,7 +21,7 @@
 #include "gs_tunnels.h"
 #include "gs_value_lists.h"
 
-#define GS_ABI_VERSION 19
+#define GS_ABI_VERSION 20
 
 /* ---- the low level ---- */
 
@@ -85,6 +85,7 @@ struct gs_lfta_ops {
     const char *const *interfaces; /* names it is bound to, NULL-terminated; NULL: every one */
     /* It needs of packets no more than their frames, and is the only LFTA. */
     bool takes_frames;
+    bool walks; /* then: or walks over records itself (gs_walk.h) */
     /* Runs the LFTA over a burst whose columns are filled; NULL: who has its table does. */
     void (*burst)(struct gs_lfta *lfta, const struct gs_burst *burst, const void *columns);
     /* Appends the partial row of a slot to lfta->output, which has room. */

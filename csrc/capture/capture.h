@@ -9,8 +9,9 @@
 
 #include "../base/error.h"
 #include "extents.h"
-#include "frame_run.h"
+#include "gs_frame_run.h"
 #include "gs_packet.h"
+#include "gs_walk.h"
 #include "link_types.h"
 #include "live.h"
 #include "scan.h"
@@ -82,6 +83,9 @@ struct gs_capture_ops {
      * it. NULL: never. */
     uint32_t (*peek)(const struct gs_capture *capture, struct gs_frame *frames, uint32_t capacity,
                      const struct gs_frame_reach *reach, struct gs_frame_run *run);
+    /* The same records as they lie there, to be walked over; false: they are not of that kind, or
+     * not to be had so. NULL: never. Then as many are passed over as were walked over. */
+    bool (*walk)(const struct gs_capture *capture, struct gs_walk *walk);
     void (*pass)(struct gs_capture *capture, uint32_t count, const struct gs_frame_run *run);
     /* The bytes of the last burst are needed no more. */
     void (*release)(struct gs_capture *capture);

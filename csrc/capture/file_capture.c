@@ -176,6 +176,22 @@ static uint32_t file_peek(const struct gs_capture *capture, struct gs_frame *fra
     return capture->peek_frames(capture, frames, capacity, reach, run);
 }
 
+/* Of a mapping each record is asked for some records ahead, which a walk does not. */
+static bool file_walk(const struct gs_capture *capture, struct gs_walk *walk)
+{
+    const struct gs_byte_input *input = &capture->input;
+    if (capture->walked_tick_ns == 0 || capture->walked != NULL || gs_byte_input_is_mapped(input))
+        return false;
+    const size_t bytes = gs_byte_input_available(input);
+    const size_t whole = bytes < GS_RECORD_HEADER_BYTES ? 0 : bytes - GS_RECORD_HEADER_BYTES + 1;
+    walk->first = walk->at = gs_byte_input_at(input);
+    walk->end = walk->first + bytes;
+    walk->until =
+        walk->first + gs_frame_reach_bytes(&walk->reach, gs_byte_input_offset(input), whole);
+    walk->nanoseconds_per_tick = capture->walked_tick_ns;
+    return true;
+}
+
 static void file_pass(struct gs_capture *capture, uint32_t count, const struct gs_frame_run *run)
 {
     capture->place.records += count;
@@ -236,6 +252,7 @@ const struct gs_capture_ops gs_file_capture = {
     .open = file_open,
     .next_burst = file_next_burst,
     .peek = file_peek,
+    .walk = file_walk,
     .pass = file_pass,
     .release = file_release,
     .stats = file_stats,

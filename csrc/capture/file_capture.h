@@ -4,10 +4,8 @@
 #define GS_CAPTURE_FILE_CAPTURE_H
 
 #include "byte_input.h"
+#include "gs_walk.h"
 #include "tick.h"
-
-/* A longer captured length is damage, in every format (GSQL section 8). */
-#define GS_CAPTURED_BYTES_MAX 262144u
 
 /* Where a format's reader puts packets. */
 struct gs_file_burst {
@@ -63,6 +61,7 @@ struct gs_capture {
     gs_read_records *read_records;
     /* The same as gs_capture_ops has it; NULL: this format, or variant, does not. */
     gs_peek_frames *peek_frames;
+    uint32_t walked_tick_ns; /* of records as struct gs_walk has them; 0: they are not */
     size_t needed_bytes;
     bool is_records; /* as its configuration says */
     struct gs_file_place place;

@@ -164,12 +164,13 @@ static const struct variant {
     uint32_t magic;
     gs_read_records *read_records, *read_swapped_records;
     gs_peek_frames *peek_frames, *peek_swapped_frames;
+    uint32_t walked_tick_ns;
 } variants[] = {
     {MAGIC_MICROSECONDS, read_microseconds, read_swapped_microseconds, peek_microseconds,
-     peek_swapped_microseconds},
+     peek_swapped_microseconds, MICROSECOND},
     {MAGIC_NANOSECONDS, read_nanoseconds, read_swapped_nanoseconds, peek_nanoseconds,
-     peek_swapped_nanoseconds},
-    {MAGIC_MODIFIED, read_modified, read_swapped_modified, peek_modified, peek_swapped_modified},
+     peek_swapped_nanoseconds, NANOSECOND},
+    {MAGIC_MODIFIED, read_modified, read_swapped_modified, peek_modified, peek_swapped_modified, 0},
 };
 
 static const struct variant *find_variant(uint32_t magic)
@@ -214,6 +215,7 @@ static int start(struct gs_capture *capture, struct gs_error *error)
     GS_RETURN_IF_ERROR(gs_file_add_interface(capture, &interface, error));
     capture->read_records = swapped ? variant->read_swapped_records : variant->read_records;
     capture->peek_frames = swapped ? variant->peek_swapped_frames : variant->peek_frames;
+    capture->walked_tick_ns = swapped ? 0 : variant->walked_tick_ns;
     gs_byte_input_skip(&capture->input, gs_pcap_format.header_bytes);
     return GS_OK;
 }

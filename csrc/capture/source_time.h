@@ -14,7 +14,7 @@
 #ifndef GS_CAPTURE_SOURCE_TIME_H
 #define GS_CAPTURE_SOURCE_TIME_H
 
-#include "frame_run.h"
+#include "gs_frame_run.h"
 
 struct gs_source_time {
     /* H: the greatest timestamp that two consecutive packets have both reached, so that one lying

@@ -81,7 +81,6 @@ static uint32_t decode(struct gs_engine *engine, struct gs_source *source,
 /* Of `burst` the time and the packets are known. */
 static void run_burst(struct gs_engine *engine, struct gs_source *source, struct gs_burst burst)
 {
-    if (burst.count == 0) return;
     burst.interface = source->interface;
     burst.interface_name = &source->interface_name;
     burst.interface_names = source->names;
@@ -101,7 +100,7 @@ static void run_packets(struct gs_engine *engine, struct gs_source *source, stru
         burst.packets = packets;
         burst.count = decode(engine, source, packets, count);
     }
-    run_burst(engine, source, burst);
+    if (burst.count > 0) run_burst(engine, source, burst);
 }
 
 /* At most so many records as are `left` of a budget. */
@@ -167,6 +166,26 @@ static struct gs_burst_limits limits_of_frames(const struct gs_engine *engine,
     return limits;
 }
 
+/* Who takes frames walks over the records, where he sees this interface at all. */
+static uint32_t run_walk(struct gs_engine *engine, struct gs_source *source,
+                         const struct gs_burst_limits *limits, struct gs_burst burst)
+{
+    struct gs_walk walk;
+    if (!engine->walks || !gs_source_begin_walk(source, limits, &walk)) return 0;
+    burst.walk = &walk;
+    run_burst(engine, source, burst);
+    return gs_source_end_walk(source, limits, &walk);
+}
+
+static uint32_t run_frames(struct gs_engine *engine, struct gs_source *source,
+                           const struct gs_burst_limits *limits, struct gs_burst burst)
+{
+    burst.count = gs_source_take_frames(source, limits);
+    gs_stages_mark(&engine->stages, GS_STAGE_READ);
+    if (burst.count > 0) run_burst(engine, source, burst);
+    return burst.count;
+}
+
 bool gs_engine_run_frames(struct gs_engine *engine, struct gs_source *source, uint64_t left,
                           uint64_t *records)
 {
@@ -176,17 +195,16 @@ bool gs_engine_run_frames(struct gs_engine *engine, struct gs_source *source, ui
                              .frame_bytes = sizeof(struct gs_frame)};
     gs_engine_time_of(engine, source->interface, &burst.high_ns, &burst.promise_ns);
     gs_stages_begin(&engine->stages);
-    *records = burst.count = gs_source_take_frames(source, &limits);
-    bool reached =
-        burst.count == 0 && !gs_source_is_live(source) && gs_source_next_reaches(source, &limits);
-    if (burst.count == 0) {
+    uint32_t count = run_walk(engine, source, &limits, burst);
+    if (count == 0) count = run_frames(engine, source, &limits, burst);
+    *records = count;
+    if (count == 0) {
+        bool reached = !gs_source_is_live(source) && gs_source_next_reaches(source, &limits);
         gs_stages_give_up(&engine->stages);
         if (reached) gs_engine_advance_due(engine, source->interface);
         return reached;
     }
-    gs_stages_mark(&engine->stages, GS_STAGE_READ);
-    run_burst(engine, source, burst);
-    gs_stages_end(&engine->stages, burst.count);
-    count_to_heartbeat(engine, source, burst.count, false);
+    gs_stages_end(&engine->stages, count);
+    count_to_heartbeat(engine, source, count, false);
     return true;
 }

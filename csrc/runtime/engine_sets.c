@@ -8,27 +8,29 @@
 #include "engine_state.h"
 #include "graph_cut.h"
 
-static bool takes_frames(const struct gs_attached_set *set)
+/* Its LFTA that takes frames, or NULL. */
+static const struct gs_lfta_ops *taker_of_frames(const struct gs_attached_set *set)
 {
     const struct gs_query_set *query_set = set->query_set;
     for (uint32_t n = 0; n < query_set->node_count; n++) {
         const struct gs_lfta_ops *ops = query_set->nodes[n].ops;
-        if (query_set->nodes[n].kind == GS_NODE_LFTA && ops->takes_frames) return true;
+        if (query_set->nodes[n].kind == GS_NODE_LFTA && ops->takes_frames) return ops;
     }
-    return false;
+    return NULL;
 }
 
 /* Two sets that decode for themselves would do so twice. */
 static void find_who_takes_frames(struct gs_engine *engine)
 {
+    const struct gs_lfta_ops *taker = NULL;
     uint32_t running = 0;
-    bool takes = false;
     for (uint32_t s = 0; s < engine->set_count; s++) {
         if (!gs_attached_is_running(engine->sets[s])) continue;
-        takes = takes_frames(engine->sets[s]);
+        taker = taker_of_frames(engine->sets[s]);
         running++;
     }
-    engine->takes_frames = takes && running == 1 && engine->settings.fast_path;
+    engine->takes_frames = taker != NULL && running == 1 && engine->settings.fast_path;
+    engine->walks = engine->takes_frames && taker->walks;
 }
 
 /* Which sets run has changed. */

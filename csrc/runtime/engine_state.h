@@ -36,6 +36,7 @@ struct gs_engine {
     enum gs_depth depth; /* the deepest of theirs */
     bool holds;          /* one of them holds packets, each for its time */
     bool takes_frames;   /* one LFTA alone sees packets, and decodes them itself (gs_plain.h) */
+    bool walks;          /* it walks over records, too (gs_walk.h) */
     bool is_by_time; /* one of them puts packets together: files come by time, packet by packet */
     struct gs_interface *interfaces;
     uint32_t interface_count;

@@ -160,27 +160,65 @@ static bool is_unread(const struct gs_source *source, const struct gs_burst_limi
     return source->cursor == source->filled && limits->filter_count == 0;
 }
 
+/* At most so many records at a time. */
+static uint32_t most_of(const struct gs_burst_limits *limits)
+{
+    return limits->burst < limits->packets ? limits->burst : (uint32_t)limits->packets;
+}
+
 /* H may have been raised by the first record, which is then seen again: it is no higher for that.
- * Frames lie where packets are read ahead. Of what comes behind a run little is read ahead as
- * packets: the next run may begin behind it. */
+ */
+static struct gs_frame_run run_from(const struct gs_source *source)
+{
+    const struct gs_source_time *time = &source->time;
+    return gs_frame_run_of(time->high_timestamp_ns, source->is_observed
+                                                        ? source->before_observed_ns
+                                                        : time->previous_timestamp_ns);
+}
+
+/* Of what comes behind a run little is read ahead as packets: the next run may begin behind it. */
+static void take_run(struct gs_source *source, const struct gs_burst_limits *limits,
+                     const struct gs_frame_run *run, uint32_t count)
+{
+    if (count == most_of(limits) && source->fill_most > 1) source->fill_most /= 2;
+    if (run->high_ns != source->time.high_timestamp_ns) source->rose_at_ns = source->read_at_ns;
+    source->is_observed = source->is_ahead = false;
+    source->ops->pass(source->capture, count, run);
+    pass_run(source, run, count);
+    source->statistics.read += count;
+}
+
+/* Frames lie where packets are read ahead. */
 uint32_t gs_source_take_frames(struct gs_source *source, const struct gs_burst_limits *limits)
 {
     struct gs_frame *frames = (struct gs_frame *)source->packets;
-    struct gs_source_time *time = &source->time;
-    uint32_t most = limits->burst < limits->packets ? limits->burst : (uint32_t)limits->packets;
-    int64_t high_ns = time->high_timestamp_ns;
     if (!is_unread(source, limits)) return 0;
-    const struct gs_frame_reach reach = reach_of(time, limits);
-    struct gs_frame_run run = gs_frame_run_of(
-        high_ns, source->is_observed ? source->before_observed_ns : time->previous_timestamp_ns);
-    uint32_t count = source->ops->peek(source->capture, frames, most, &reach, &run);
+    const struct gs_frame_reach reach = reach_of(&source->time, limits);
+    struct gs_frame_run run = run_from(source);
+    uint32_t count = source->ops->peek(source->capture, frames, most_of(limits), &reach, &run);
     if (count == 0 || !is_quiet(source, limits, &run) || !gs_source_holds(source, &run)) return 0;
-    if (count == most && source->fill_most > 1) source->fill_most /= 2;
-    source->is_observed = source->is_ahead = false;
-    source->ops->pass(source->capture, count, &run);
-    pass_run(source, &run, count);
-    if (run.high_ns != high_ns) source->rose_at_ns = source->read_at_ns;
-    source->statistics.read += count;
+    take_run(source, limits, &run, count);
+    return count;
+}
+
+/* Whatever is within reach is quiet then. */
+bool gs_source_begin_walk(const struct gs_source *source, const struct gs_burst_limits *limits,
+                          struct gs_walk *walk)
+{
+    const struct gs_source_time *time = &source->time;
+    bool may_end_in_it = time->has_slack || limits->until_ns != INT64_MAX;
+    if (source->ops->walk == NULL || may_end_in_it) return false;
+    if (!is_unread(source, limits) || time->promise_ns >= limits->promise_ns) return false;
+    *walk = (struct gs_walk){.reach = reach_of(time, limits), .run = run_from(source)};
+    walk->most = walk->left = most_of(limits);
+    return source->ops->walk(source->capture, walk);
+}
+
+uint32_t gs_source_end_walk(struct gs_source *source, const struct gs_burst_limits *limits,
+                            struct gs_walk *walk)
+{
+    uint32_t count = gs_walk_end(walk);
+    if (count > 0) take_run(source, limits, &walk->run, count);
     return count;
 }
 

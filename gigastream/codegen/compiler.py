@@ -106,7 +106,7 @@ def _effort(text: str) -> tuple[str, ...]:
 
     1,500 comparisons of pairs in one WHERE take 100 s at -O2 and 0.6 s at -O1.
     """
-    return ("-O1",) if longest_function(text) > LONG_FUNCTION else ("-O2",)
+    return ("-O1", "-DGS_WALKS=false") if longest_function(text) > LONG_FUNCTION else ("-O2",)
 
 
 def longest_function(text: str) -> int:

@@ -84,6 +84,7 @@ class LowCode:
                 f".need_count = {len(node.needs)},",
                 f".interfaces = {interfaces},",
                 f".takes_frames = {str(takes_frames(context, node)).lower()},",
+                f".walks = {'GS_WALKS' if takes_frames(context, node) else 'false'},",
                 f".burst = {'NULL' if node.has_table_of_another else f'{prefix}_burst'},",
                 f".emit = {f'{prefix}_emit' if has_table else 'NULL'},",
                 *_dealing_members(prefix, node),

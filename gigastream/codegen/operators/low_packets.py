@@ -16,6 +16,7 @@ from gigastream.codegen.context import CodeContext, base_of, bit_of, depth_of, v
 from gigastream.codegen.operators.low_filter import write_filter_candidates
 from gigastream.codegen.operators.low_parts import (
     TupleWriter,
+    burst_head,
     reset_scratch,
     write_candidates,
     write_packet,
@@ -45,12 +46,37 @@ def takes_frames(context: CodeContext, node: LowNode) -> bool:
 
 
 @contextmanager
+def burst_function(lines: Lines, context: CodeContext, prefix: str, node: LowNode) -> Iterator[None]:
+    """An LFTA's function over a burst; what is written inside is its body.
+
+    Of one that takes frames it is compiled twice: where records are walked over, `is_walk`, they
+    are read in the same loop.
+    """
+    if not takes_frames(context, node):
+        with lines.block(burst_head(prefix)):
+            lines.add("const bool is_walk = false;", "(void)is_walk;")
+            yield
+        lines.add("")
+        return
+    parameters = "struct gs_lfta *lfta, const struct gs_burst *burst, const void *memory"
+    with lines.block(f"GS_ALWAYS_INLINE void {prefix}_packets({parameters}, const bool is_walk)"):
+        yield
+    lines.add("")
+    with lines.block(burst_head(prefix)):
+        lines.add("if (GS_WALKS && burst->walk != NULL)")
+        lines.add(f"    {prefix}_packets(lfta, burst, memory, true);", "else")
+        lines.add(f"    {prefix}_packets(lfta, burst, memory, false);")
+    lines.add("")
+
+
+@contextmanager
 def each_packet(lines: Lines, context: CodeContext, node: LowNode) -> Iterator[TupleWriter]:
     """What is written inside is done for each packet that is left; the others are counted."""
     if is_alone(context.plan, node):
-        lines.add("struct gs_burst_cursor cursor = gs_burst_begin(burst);")
-        with lines.block("for (; cursor.left > 0; gs_burst_go_on(&cursor))"):
+        lines.add("struct gs_burst_cursor cursor = gs_burst_begin(burst, is_walk);")
+        with lines.block("for (; gs_burst_has_next(&cursor); gs_burst_go_on(&cursor))"):
             yield _own_packet(lines, context, node)
+        lines.add("gs_burst_end(&cursor, burst);")
         return
     with lines.block("for (uint32_t base = 0; base < burst->count; base += 64)"):
         write_candidates(lines, context, node)

@@ -12,20 +12,19 @@ from gigastream.codegen.operators.low_filter import (
     write_filter_time,
     write_filter_types,
 )
-from gigastream.codegen.operators.low_packets import each_packet
-from gigastream.codegen.operators.low_parts import TupleWriter, burst_head
+from gigastream.codegen.operators.low_packets import burst_function, each_packet
+from gigastream.codegen.operators.low_parts import TupleWriter
 from gigastream.plan.operators.low_select import LowSelect
 from gigastream.plan.text import expression_text
 
 
 def _write_selection(lines: Lines, context: CodeContext, prefix: str, node: LowSelect) -> None:
     write_filter_types(lines, prefix, node)
-    with lines.block(burst_head(prefix)):
+    with burst_function(lines, context, prefix, node):
         lines.add("const struct burst_columns *columns = memory;")
         write_filter_time(lines, node)
         with each_packet(lines, context, node) as tuple_writer:
             _write_selected(lines, context, prefix, node, tuple_writer)
-    lines.add("")
 
 
 def _write_selected(

@@ -30,8 +30,8 @@ from gigastream.codegen.operators.low_filter import (
     write_filter_types,
 )
 from gigastream.codegen.operators.low_members import write_members
-from gigastream.codegen.operators.low_packets import each_packet
-from gigastream.codegen.operators.low_parts import TupleWriter, burst_head
+from gigastream.codegen.operators.low_packets import burst_function, each_packet
+from gigastream.codegen.operators.low_parts import TupleWriter
 from gigastream.codegen.operators.low_slots import write_slot_search, write_slot_type
 from gigastream.codegen.user_accumulators import note_low_states
 from gigastream.gsql.expressions import Expression
@@ -114,7 +114,7 @@ def _write_aggregation(
     _write_updates(lines, prefix, node)
     if node.deals_rows:
         write_exchange(lines, prefix, node.groups, is_shared=False)
-    with lines.block(burst_head(prefix)):
+    with burst_function(lines, context, prefix, node):
         lines.add(
             "const struct burst_columns *columns = memory;",
             "const struct gs_lfta_table *table = &lfta->table;",
@@ -142,7 +142,6 @@ def _write_aggregation(
             lines.add(f"if (has_others) {dealt};", "else")
         if not node.has_wide_rows:
             lines.add(f"{prefix}_add(lfta, rows, count, differs);")
-    lines.add("")
 
 
 def _write_updates(lines: Lines, prefix: str, node: PartialAggregate) -> None:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What records that follow one another have in common, as far as their source's time goes: from
  * that it is seen that nothing happens at any of them, without asking each. */
-#ifndef GS_CAPTURE_FRAME_RUN_H
-#define GS_CAPTURE_FRAME_RUN_H
+#ifndef GS_FRAME_RUN_H
+#define GS_FRAME_RUN_H
 
 #include "gs_packet.h"
 
