@@ -17,7 +17,7 @@ from workloads import SHORT_REAL, Capture
 TITLE = "The same rows from every loop and from the engine (1 is yes)"
 CAPTURES = ("tenth-26k", SHORT_REAL)
 FOLDED = ("tuple_packets", "tuple_bytes", "checksum")
-PARTIAL_LOOPS = ("direct", "reference", "libpcap", "exact")
+PARTIAL_LOOPS = ("direct", "reference", "duties", "libpcap", "exact", "exact_bursts")
 ENGINE = (
     ("talkers", "exact", "talkers_answer", TALKERS),
     ("talkers over TCP", "inet", "talkers_answer", TALKERS_TCP),

@@ -10,7 +10,7 @@ from workloads import Capture
 
 TITLE = "The limit: loops written by hand, one thread"
 CAPTURES = ("uniform-66k", "uniform-260k", "uniform-520k", "zipf-260k", "mixed-260k", "real")
-LOOPS = ("walk", "parse", "direct", "reference", "exact")
+LOOPS = ("walk", "parse", "direct", "reference", "duties", "exact", "exact_bursts")
 
 
 def ask(bench: Bench) -> list[Figure]:
