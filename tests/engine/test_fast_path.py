@@ -104,6 +104,7 @@ def test_generated_code_decodes_where_it_is_alone(query: str) -> None:
     text = generate(plan_of(QUERIES[query]))
     assert ("gs_burst_packet(" in text) == (query in ALONE)
     assert (".takes_frames = true" in text) == (query in FRAMES)
+    assert (".walks = GS_WALKS" in text) == (query in FRAMES)
     ahead = generate(replace(plan_of(QUERIES[query]), is_fused=False))
     assert "gs_burst_packet(" not in ahead
     assert ".takes_frames = true" not in ahead

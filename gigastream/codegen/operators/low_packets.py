@@ -46,7 +46,9 @@ def takes_frames(context: CodeContext, node: LowNode) -> bool:
 
 
 @contextmanager
-def burst_function(lines: Lines, context: CodeContext, prefix: str, node: LowNode) -> Iterator[None]:
+def burst_function(
+    lines: Lines, context: CodeContext, prefix: str, node: LowNode
+) -> Iterator[None]:
     """An LFTA's function over a burst; what is written inside is its body.
 
     Of one that takes frames it is compiled twice: where records are walked over, `is_walk`, they
