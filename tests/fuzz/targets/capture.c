@@ -19,19 +19,43 @@ static uint32_t sum_of(const struct gs_packet *packet)
     return sum;
 }
 
+static uint32_t sum_of_frame(const struct gs_frame *frame, uint32_t sum)
+{
+    for (uint32_t at = 0; at < frame->caplen; at++)
+        sum = sum * 31 + frame->bytes[at];
+    return sum;
+}
+
+static const struct gs_frame_reach any = {INT64_MIN, INT64_MAX, INT64_MAX, UINT64_MAX};
+
 /* What lies ready behind a burst, as frames. */
 static uint32_t read_frames(const struct gs_capture_ops *ops, struct gs_capture *capture)
 {
-    const struct gs_frame_reach any = {INT64_MIN, INT64_MAX, UINT64_MAX};
     struct gs_frame frames[16];
     uint32_t sum = 0, count;
     do {
         struct gs_frame_run run = gs_frame_run_of(INT64_MIN, INT64_MIN);
         count = ops->peek(capture, frames, sizeof frames / sizeof *frames, &any, &run);
         for (uint32_t i = 0; i < count; i++)
-            for (uint32_t at = 0; at < frames[i].caplen; at++)
-                sum = sum * 31 + frames[i].bytes[at];
+            sum = sum_of_frame(&frames[i], sum);
         if (count > 0) ops->pass(capture, count, &run);
+    } while (count > 0);
+    return sum;
+}
+
+/* The same by a walk, some records at a time. */
+static uint32_t walk_records(const struct gs_capture_ops *ops, struct gs_capture *capture)
+{
+    struct gs_frame frame;
+    uint32_t sum = 0, count;
+    do {
+        struct gs_walk walk = {
+            .most = 5, .left = 5, .reach = any, .run = gs_frame_run_of(INT64_MIN, INT64_MIN)};
+        if (!ops->walk(capture, &walk)) return sum;
+        for (; gs_walk_see(&walk, &frame); gs_walk_pass(&walk, &frame))
+            sum = sum_of_frame(&frame, sum);
+        count = gs_walk_end(&walk);
+        if (count > 0) ops->pass(capture, count, &walk.run);
     } while (count > 0);
     return sum;
 }
@@ -47,7 +71,8 @@ static uint32_t read_all(const struct gs_capture_ops *ops, struct gs_capture *ca
         status = ops->next_burst(capture, packets, capacity, 0, &count, &error);
         for (uint32_t i = 0; i < count; i++)
             sum += sum_of(&packets[i]);
-        if (status == GS_OK && capacity % 2 == 1) sum += read_frames(ops, capture);
+        if (status == GS_OK && capacity % 4 == 1) sum += read_frames(ops, capture);
+        if (status == GS_OK && capacity % 4 == 3) sum += walk_records(ops, capture);
         ops->release(capture);
     }
     for (uint32_t i = 0; i < ops->interface_count(capture); i++)
