@@ -47,7 +47,8 @@ static inline bool gs_walk_see(const struct gs_walk *walk, struct gs_frame *fram
     frame->bytes = record + GS_RECORD_HEADER_BYTES;
     frame->timestamp_ns =
         (int64_t)seconds * 1000000000 + (int64_t)ticks * walk->nanoseconds_per_tick;
-    return frame->caplen <= GS_CAPTURED_BYTES_MAX && frame->bytes + frame->caplen <= walk->end &&
+    return frame->caplen <= GS_CAPTURED_BYTES_MAX &&
+           frame->caplen <= (size_t)(walk->end - frame->bytes) &&
            gs_frame_is_within(&walk->reach, &walk->run, frame->timestamp_ns);
 }
 

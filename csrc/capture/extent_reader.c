@@ -132,6 +132,18 @@ static struct fetched fetch_extent(const struct gs_capture *capture, uint64_t ex
     return fetched;
 }
 
+/* In its turn: a file that grew meanwhile has more of it. The extent before has been read to its
+ * end, and who takes what was there before that for the end of the file would cut a record short.
+ */
+static void fetch_rest(const struct gs_capture *capture, struct fetched *fetched)
+{
+    const size_t extent_bytes = capture->divided->extent_bytes;
+    if (fetched->bytes == extent_bytes || fetched->failure != 0) return;
+    uint8_t *bytes = capture->input.buffer + capture->head_bytes + fetched->bytes;
+    fetched->bytes += fetch(capture->input.descriptor, bytes, extent_bytes - fetched->bytes,
+                            fetched->offset + fetched->bytes, &fetched->failure);
+}
+
 static int make_room(struct gs_capture *capture, size_t head, struct gs_error *error)
 {
     if (head <= capture->head_bytes) return GS_OK;
@@ -151,6 +163,7 @@ static int place_window(struct gs_capture *capture, struct fetched *fetched, str
 {
     struct gs_byte_input *input = &capture->input;
     uint64_t offset = capture->divided->offset;
+    fetch_rest(capture, fetched);
     size_t head = offset < fetched->offset ? (size_t)(fetched->offset - offset) : 0;
     uint64_t passed = offset > fetched->offset ? offset - fetched->offset : 0;
     if (passed > fetched->bytes) passed = fetched->bytes;

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 from tests.sanitize.query_sets import QuerySet, query_sets
 
@@ -14,7 +15,10 @@ _DEFINE = re.compile(r"DEFINE \{ query_name (\w+);")
 
 
 def small_query_sets() -> list[QuerySet]:
-    """Every query that reads one interface, each with those that it reads."""
+    """Every query that reads one interface, each with those that it reads.
+
+    The first of each set is alone: it walks over records, or takes frames.
+    """
     whole = [one for one in query_sets() if one.interfaces == ("default",)]
     return [part for query_set in whole for part in _parts(query_set)]
 
@@ -22,8 +26,9 @@ def small_query_sets() -> list[QuerySet]:
 def _parts(query_set: QuerySet) -> Iterator[QuerySet]:
     texts = _queries(query_set.text)
     shown = [name for name, text in texts.items() if "visibility internal" not in text]
-    for number, first in enumerate(range(0, len(shown), QUERIES_OF_A_PART)):
-        names = _with_read(shown[first : first + QUERIES_OF_A_PART], texts)
+    starts = [0, *range(1, len(shown), QUERIES_OF_A_PART), len(shown)]
+    for number, (first, end) in enumerate(pairwise(starts)):
+        names = _with_read(shown[first:end], texts)
         path = query_set.path.with_stem(f"{query_set.name}{number}")
         yield replace(query_set, path=path, text=";\n".join(texts[name] for name in names))
 

@@ -10,7 +10,7 @@
 #include "memory_file.h"
 #include "output/rows.h"
 
-enum { MOST_OBJECTS = 32 };
+enum { MOST_OBJECTS = 64 };
 
 static char *objects[MOST_OBJECTS];
 static unsigned object_count;
@@ -52,6 +52,7 @@ static void run(struct gs_engine *engine, struct gs_attached_set *set, struct gs
 static struct gs_engine_settings reading_of(uint8_t bits)
 {
     return (struct gs_engine_settings){.burst = bits & 1 ? 3 : 16,
+                                       .fast_path = bits & 32,
                                        .disorder_bytes = 1 << 10,
                                        .slack_ns = 1000000000,
                                        .heartbeat_ns = 1000000000,
