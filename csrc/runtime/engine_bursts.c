@@ -153,8 +153,7 @@ static bool may_take_frames(const struct gs_engine *engine, const struct gs_sour
            engine->running_count == 1 && !source->is_failed && may_be_looked_into(engine, source);
 }
 
-/* Frames are small: what a burst costs besides its
- * packets is then a fourth for each. */
+/* Frames are small: what a burst costs besides its packets is then a fourth for each. */
 static struct gs_burst_limits limits_of_frames(const struct gs_engine *engine,
                                                const struct gs_source *source, uint64_t left)
 {

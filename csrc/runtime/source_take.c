@@ -167,8 +167,7 @@ static uint32_t most_of(const struct gs_burst_limits *limits)
     return limits->burst < limits->packets ? limits->burst : (uint32_t)limits->packets;
 }
 
-/* H may have been raised by the first record, which is then seen again: it is no higher for that.
- */
+/* H may have been raised by the first record, which is then seen again, and is no higher for it. */
 static struct gs_frame_run run_from(const struct gs_source *source)
 {
     const struct gs_source_time *time = &source->time;
