@@ -66,6 +66,17 @@ static bool any_file_is_open(const struct gs_engine *engine)
     return false;
 }
 
+/* Nor will any other find room before one has ended: that each were tried anew whenever one has
+ * ended would be as many openings as there are pairs of files. One that others divide may be open
+ * there. */
+static void all_want_room(struct gs_engine *engine)
+{
+    for (uint32_t s = 0; s < engine->source_count; s++) {
+        struct gs_source *source = engine->sources[s];
+        if (!is_running(source) && source->config.extents == NULL) source->wants_room = true;
+    }
+}
+
 /* Too many files are open at once: it keeps its promise until one of them has ended, here or where
  * others divide them. */
 static int defer(struct gs_engine *engine, struct gs_source *source, struct gs_error *error)
@@ -76,6 +87,8 @@ static int defer(struct gs_engine *engine, struct gs_source *source, struct gs_e
                            "%.400s: this process may open no more files (ulimit -n)",
                            source->label);
         source->wants_room = false;
+    } else {
+        all_want_room(engine);
     }
     gs_engine_arrange(engine);
     return GS_AGAIN;
