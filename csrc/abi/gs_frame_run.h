@@ -8,9 +8,9 @@
 
 /* How far a run may go: the first record that is outside is not of it. */
 struct gs_frame_reach {
-    int64_t least_ns, greatest_ns; /* timestamp */
-    int64_t high_ns;               /* H behind it: less than this */
-    uint64_t until_offset;         /* where the record begins in the source: before this */
+    int64_t least_ns;      /* timestamp */
+    int64_t high_ns;       /* H behind it: less than this */
+    uint64_t until_offset; /* where the record begins in the source: before this */
 };
 
 struct gs_frame_run {
@@ -41,8 +41,7 @@ static inline int64_t gs_frame_run_high(const struct gs_frame_run *run, int64_t 
 static inline bool gs_frame_is_within(const struct gs_frame_reach *reach,
                                       const struct gs_frame_run *run, int64_t timestamp_ns)
 {
-    return timestamp_ns >= reach->least_ns && timestamp_ns <= reach->greatest_ns &&
-           gs_frame_run_high(run, timestamp_ns) < reach->high_ns;
+    return timestamp_ns >= reach->least_ns && gs_frame_run_high(run, timestamp_ns) < reach->high_ns;
 }
 
 /* Of so many bytes, from this offset of the source on: how many have a begin of a record within

@@ -202,7 +202,7 @@ static uint32_t walk_frames(struct gs_capture *capture, struct gs_source_time *t
     struct walked_run *seen = is_kept ? &walked->runs[walked->count] : &unkept;
     struct gs_source_time begun = *time; /* if a record begins here */
     if (offset >= begun.block_end_offset) gs_source_time_enter_block(&begun, offset);
-    const struct gs_frame_reach reach = {INT64_MIN, INT64_MAX, INT64_MAX, begun.block_end_offset};
+    const struct gs_frame_reach reach = {INT64_MIN, INT64_MAX, begun.block_end_offset};
     seen->offset = offset;
     seen->high_ns = begun.high_timestamp_ns;
     seen->previous_ns = begun.previous_timestamp_ns;
@@ -237,8 +237,7 @@ static bool is_as_walked(const struct walked_run *walked, const struct gs_frame_
 {
     return walked->offset == offset && walked->high_ns == run->high_ns &&
            walked->previous_ns == run->previous_ns && walked->run.least_ns >= reach->least_ns &&
-           walked->run.greatest_ns <= reach->greatest_ns && walked->run.high_ns < reach->high_ns &&
-           walked->run.last_offset < reach->until_offset;
+           walked->run.high_ns < reach->high_ns && walked->run.last_offset < reach->until_offset;
 }
 
 static void add_walked(struct gs_frame_run *run, const struct gs_frame_run *walked)

@@ -153,11 +153,14 @@ static bool may_take_frames(const struct gs_engine *engine, const struct gs_sour
            engine->running_count == 1 && !source->is_failed && may_be_looked_into(engine, source);
 }
 
-/* Frames are small: what a burst costs besides its packets is then a fourth for each. */
+/* They are of packets before the next file is due. Frames are small: what a burst costs besides its
+ * packets is then a fourth for each. */
 static struct gs_burst_limits limits_of_frames(const struct gs_engine *engine,
                                                const struct gs_source *source, uint64_t left)
 {
     struct gs_burst_limits limits = limits_within(engine, source, left);
+    int64_t until_ns = gs_engine_until_coming(engine);
+    if (until_ns < limits.until_ns) limits.until_ns = until_ns;
     limits.burst *= FRAMES_FOR_A_PACKET;
     if (limits.burst > GS_BURST_CAPACITY) limits.burst = GS_BURST_CAPACITY;
     return limits;

@@ -173,7 +173,7 @@ static int64_t before(int64_t timestamp_ns)
     return timestamp_ns - (timestamp_ns > INT64_MIN);
 }
 
-static int64_t until_coming(const struct gs_engine *engine)
+int64_t gs_engine_until_coming(const struct gs_engine *engine)
 {
     if (engine->coming == NULL) return INT64_MAX;
     return before(gs_source_next_timestamp(engine->coming));
@@ -182,9 +182,8 @@ static int64_t until_coming(const struct gs_engine *engine)
 int64_t gs_engine_until_another(const struct gs_engine *engine, const struct gs_source *source)
 {
     bool is_behind = true;
-    if (gs_source_is_live(source)) return INT64_MAX;
-    int64_t until_ns = until_coming(engine);
-    if (!engine->is_by_time) return until_ns;
+    if (!engine->is_by_time || gs_source_is_live(source)) return INT64_MAX;
+    int64_t until_ns = gs_engine_until_coming(engine);
     for (uint32_t s = 0; s < engine->running_count; s++) {
         const struct gs_source *other = engine->running[s];
         if (other == source) is_behind = false;

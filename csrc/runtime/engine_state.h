@@ -71,9 +71,10 @@ void gs_engine_arrange(struct gs_engine *engine);
 struct gs_source *gs_engine_next_source(const struct gs_engine *engine);
 /* Files that wanted room may have it now. */
 void gs_engine_look_for_room(struct gs_engine *engine);
-/* Up to which timestamp no other file is due to be opened; where packets are put together: up to
- * which this one stays the next of the files, so that which packet comes behind which does not
- * depend on where bursts end. */
+/* Up to which timestamp no other file is due to be opened. */
+int64_t gs_engine_until_coming(const struct gs_engine *engine);
+/* Where packets are put together: up to which timestamp this one stays the next of the files, so
+ * that which packet comes behind which does not depend on where bursts end. */
 int64_t gs_engine_until_another(const struct gs_engine *engine, const struct gs_source *source);
 /* Opens and reads ahead. GS_AGAIN: it waits, or has ended. */
 int gs_engine_make_ready(struct gs_engine *engine, struct gs_source *source,

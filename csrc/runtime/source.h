@@ -156,8 +156,9 @@ bool gs_source_take(struct gs_source *source, const struct gs_burst_limits *limi
  * each lies in source->packets. How many; 0: gs_source_fill has to be asked. For sources whose
  * capture can be looked into (gs_capture_ops.peek), and which have no clock but a link's. */
 uint32_t gs_source_take_frames(struct gs_source *source, const struct gs_burst_limits *limits);
-/* Sets out on a walk over such records, of a source whose W moves by blocks alone; false: their
- * frames have to be taken. Behind it they are taken as by gs_source_take_frames. */
+/* Sets out on a walk over such records, of a source whose W moves by blocks alone and that no other
+ * time ends; false: their frames have to be taken. Behind it they are taken as by
+ * gs_source_take_frames. */
 bool gs_source_begin_walk(const struct gs_source *source, const struct gs_burst_limits *limits,
                           struct gs_walk *walk);
 uint32_t gs_source_end_walk(struct gs_source *source, const struct gs_burst_limits *limits,

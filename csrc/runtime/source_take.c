@@ -133,8 +133,7 @@ static bool take_quiet(struct gs_source *source, const struct gs_burst_limits *l
 static struct gs_frame_reach reach_of(const struct gs_source_time *time,
                                       const struct gs_burst_limits *limits)
 {
-    struct gs_frame_reach reach = {time->promise_ns, limits->until_ns, limits->high_ns,
-                                   time->block_end_offset};
+    struct gs_frame_reach reach = {time->promise_ns, limits->high_ns, time->block_end_offset};
     int64_t raises_ns;
     if (time->has_slack &&
         !__builtin_add_overflow(limits->promise_ns, time->slack_ns, &raises_ns) &&
@@ -206,7 +205,8 @@ bool gs_source_begin_walk(const struct gs_source *source, const struct gs_burst_
                           struct gs_walk *walk)
 {
     const struct gs_source_time *time = &source->time;
-    if (source->ops->walk == NULL || time->has_slack) return false;
+    bool may_end_in_it = time->has_slack || limits->until_ns != INT64_MAX;
+    if (source->ops->walk == NULL || may_end_in_it) return false;
     if (!is_unread(source, limits) || time->promise_ns >= limits->promise_ns) return false;
     *walk = (struct gs_walk){.reach = reach_of(time, limits), .run = run_from(source)};
     walk->most = walk->left = most_of(limits);
@@ -223,7 +223,7 @@ uint32_t gs_source_end_walk(struct gs_source *source, const struct gs_burst_limi
 
 bool gs_source_next_reaches(struct gs_source *source, const struct gs_burst_limits *limits)
 {
-    const struct gs_frame_reach any = {INT64_MIN, INT64_MAX, INT64_MAX, UINT64_MAX};
+    const struct gs_frame_reach any = {INT64_MIN, INT64_MAX, UINT64_MAX};
     struct gs_frame_run run = gs_frame_run_of(INT64_MIN, INT64_MIN);
     struct gs_frame frame;
     if (!is_unread(source, limits) || source->is_observed || limits->packets == 0) return false;

@@ -306,21 +306,3 @@ def test_real_captures(capture: Path) -> None:
     first = sum(capture.name.encode()) % len(names)
     for query in (names[first], names[(first + 5) % len(names)]):
         _assert_same(query, capture)
-
-
-@pytest.mark.parametrize("fast_path", [True, False])
-@pytest.mark.parametrize("use_mmap", [True, False])
-@pytest.mark.parametrize("due", [1, 300, 900])
-def test_a_file_is_opened_when_its_first_packet_is_due(
-    fast_path: bool, use_mmap: bool, due: int, tmp_path: Path
-) -> None:
-    """No packet behind that goes before it, however packets are taken."""
-    for name, begin in (("first", 0), ("second", due)):
-        packets = [
-            Packet(START_NS + at * 10**6, bytes(60 + (begin > 0))) for at in range(begin, 1200)
-        ]
-        (tmp_path / name).write_bytes(pcap(packets))
-    sources = [source(tmp_path / name) for name in ("first", "second")]
-    settings = replace(BASE, fast_path=fast_path, use_mmap=use_mmap)
-    rows = run(plan_of("SELECT timestamp, caplen FROM PKT"), sources, settings).rows["query"]
-    assert [row[1] for row in rows[: due + 1]] == ["60"] * due + ["61"]

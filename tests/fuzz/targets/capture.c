@@ -26,7 +26,7 @@ static uint32_t sum_of_frame(const struct gs_frame *frame, uint32_t sum)
     return sum;
 }
 
-static const struct gs_frame_reach any = {INT64_MIN, INT64_MAX, INT64_MAX, UINT64_MAX};
+static const struct gs_frame_reach any = {INT64_MIN, INT64_MAX, UINT64_MAX};
 
 /* What lies ready behind a burst, as frames. */
 static uint32_t read_frames(const struct gs_capture_ops *ops, struct gs_capture *capture)
