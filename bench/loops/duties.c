@@ -8,17 +8,12 @@
 #include "table.h"
 
 enum { BURST_PACKETS = 128, BLOCK_BYTES = 16 << 20 };
+#include "burst.h"
 
 /* As OPERATORS has it: no later packet is below the least of the last two blocks. */
 struct source_time {
     int64_t high_ns, previous_ns, promise_ns, least_ns, least_before_ns;
     uint64_t block_end, offset, late, truncated;
-};
-
-struct burst {
-    uint32_t used;
-    uint32_t index[BURST_PACKETS];
-    struct tuple fresh[BURST_PACKETS];
 };
 
 static inline int64_t earlier(int64_t a, int64_t b)
@@ -47,20 +42,6 @@ static inline bool time_observe(struct source_time *time, const struct record *r
     time->truncated += record->captured_bytes < record->length_bytes;
     time->offset += RECORD_HEADER_BYTES + record->captured_bytes;
     return now_ns >= time->promise_ns;
-}
-
-static inline void burst_add(struct burst *burst, const struct table *table,
-                             const struct record *record, const struct network_layer *ip)
-{
-    struct tuple *fresh = &burst->fresh[burst->used];
-    fresh->source = load_be32(ip->bytes + 12);
-    fresh->dest = load_be32(ip->bytes + 16);
-    fresh->minute = record->seconds / 60;
-    fresh->packets = 1;
-    fresh->length_bytes = record->length_bytes;
-    uint32_t index = table_index(table, fresh->source, fresh->dest);
-    burst->index[burst->used++] = index;
-    __builtin_prefetch(&table->slots[index], 1);
 }
 
 static inline bool is_of(const struct tuple *slot, const struct tuple *fresh)

@@ -6,26 +6,7 @@
 #include "table.h"
 
 enum { BURST_PACKETS = 32 };
-
-struct burst {
-    uint32_t used;
-    uint32_t index[BURST_PACKETS];
-    struct tuple fresh[BURST_PACKETS];
-};
-
-static inline void burst_add(struct burst *burst, const struct table *table,
-                             const struct record *record, const struct network_layer *ip)
-{
-    struct tuple *fresh = &burst->fresh[burst->used];
-    fresh->source = load_be32(ip->bytes + 12);
-    fresh->dest = load_be32(ip->bytes + 16);
-    fresh->minute = record->seconds / 60;
-    fresh->packets = 1;
-    fresh->length_bytes = record->length_bytes;
-    uint32_t index = table_index(table, fresh->source, fresh->dest);
-    burst->index[burst->used++] = index;
-    __builtin_prefetch(&table->slots[index], 1);
-}
+#include "burst.h"
 
 /* A burst may hold two minutes: the flush comes before the first packet of the new one. */
 static inline void burst_drain(struct burst *burst, struct table *table, struct output *output)

@@ -66,14 +66,15 @@ static bool any_file_is_open(const struct gs_engine *engine)
     return false;
 }
 
-/* Nor will any other find room before one has ended: that each were tried anew whenever one has
- * ended would be as many openings as there are pairs of files. One that others divide may be open
- * there. */
+/* Nor will any other file find room before one has ended: that each were tried anew whenever one
+ * has ended would be as many openings as there are pairs of files. One that others divide may be
+ * open there; what is no file may need no room. */
 static void all_want_room(struct gs_engine *engine)
 {
     for (uint32_t s = 0; s < engine->source_count; s++) {
         struct gs_source *source = engine->sources[s];
-        if (!is_running(source) && source->config.extents == NULL) source->wants_room = true;
+        bool is_own_file = !source->is_pipe && source->config.extents == NULL;
+        if (is_own_file && !is_running(source)) source->wants_room = true;
     }
 }
 
