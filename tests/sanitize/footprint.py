@@ -3,18 +3,20 @@
 
 `sessions N CAPTURE` opens, runs and closes N sessions; `flood N MAX_GROUPS` answers N packets of
 which no two are of one group, all in one window; `windows N MAX_GROUPS` the same with forged times,
-each in a window of its own. Each prints how much memory it had now and then, in bytes, and what the
-run counted, as JSON.
+each in a window of its own. Each prints how much memory it had now and then (`sessions`: how much
+was allocated and mapped after each), in bytes, and what the run counted, as JSON.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import random
 import struct
 import sys
 import threading
+from array import array
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -24,7 +26,7 @@ from gigastream.plan import Plan
 from gigastream.sessions.session import Session
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
-from tests.own_memory import own_memory
+from tests.own_memory import allocated_memory, mapped_memory, own_memory
 
 TALKERS = """SELECT tb, srcIP, destIP, count(*) AS packets, sum(len) AS bytes, first(id) AS id
 FROM IPV4 GROUP BY time/60 AS tb, srcIP, destIP"""
@@ -39,11 +41,13 @@ ANY_ORDER = Settings(slack_ns=(1 << 63) - 1)
 def sessions(count: int, capture: str) -> dict[str, Any]:
     """Sessions one after the other, some of them stopped or dropped before their end."""
     plans = [_plan(TALKERS, None), _plan(WORDS, None)]
-    samples = []
+    allocated, mapped = array("q", bytes(8 * count)), array("q", bytes(8 * count))
     for number in range(count):
         _run_once(plans[number % 2], capture, stop_at=number % 5)
-        samples.append(own_memory())
-    return {"samples": samples}
+        gc.collect()  # what waits for it is not kept
+        allocated[number] = allocated_memory()
+        mapped[number] = mapped_memory()
+    return {"allocated": allocated.tolist(), "mapped": mapped.tolist()}
 
 
 def _run_once(plan: Plan, capture: str, stop_at: int) -> None:
