@@ -13,10 +13,13 @@ import os
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Protocol
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Protocol
 
 from gigastream.late_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 MOST_THREADS = 4
 _READ_BYTES = 1 << 18
@@ -49,7 +52,7 @@ class CompressedStream(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Division:
     """Where the parts of a compression are, and what is in them."""
 
     length: Callable[[bytearray, int], int]
@@ -63,52 +66,61 @@ def thread_count() -> int:
     return min(MOST_THREADS, len(os.sched_getaffinity(0)))
 
 
-def side_by_side(stream: CompressedStream, parts: Parts, threads: int) -> Iterator[bytes]:
-    """Decompress as many parts as `stream` begins with; its rest is what was not delivered.
+def side_by_side(stream: CompressedStream, division: Division, threads: int) -> Iterator[bytes]:
+    """Decompress the parts that `stream` begins with; its rest is what was not delivered.
 
-    Raises what `stream.read` does when nobody wants more (BrokenPipeError).
+    Nothing is where there is work for one thread alone. Raises what `stream.read` does when nobody
+    wants more (BrokenPipeError).
     """
-    tasks, waiting = _Tasks(stream, parts), deque[tuple[bytes, Future[bytes | None]]]()
+    tasks = _Tasks(stream, division)
+    try:
+        found = iter(tasks)
+        first = list(islice(found, 2))
+        if len(first) < 2:
+            return
+        for content in _contents(chain(first, found), division, threads):
+            if content is None:
+                return
+            tasks.undelivered.popleft()
+            yield content
+    finally:
+        stream.give_back(tasks.rest)
+
+
+def _contents(tasks: Iterator[bytes], division: Division, threads: int) -> Iterator[bytes | None]:
+    """Of each task, in order."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    waiting: deque[Future[bytes | None]] = deque()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="decompress")
     try:
         for task in tasks:
-            waiting.append((task, _submitted(pool, parts, task)))
-            if len(waiting) <= threads:
-                continue
-            if (content := waiting[0][1].result()) is None:
-                return
-            waiting.popleft()
-            yield content
-        while waiting and (content := waiting[0][1].result()) is not None:
-            waiting.popleft()
-            yield content
+            try:
+                waiting.append(pool.submit(division.content, task))
+            except (RuntimeError, MemoryError):
+                break  # threads are short
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
-        stream.give_back(b"".join([*(task for task, _ in waiting), tasks.rest]))
-
-
-def _submitted(pool: ThreadPoolExecutor, parts: Parts, task: bytes) -> Future[bytes | None]:
-    """What becomes of a task; nothing where threads or memory are short."""
-    try:
-        return pool.submit(parts.content, task)
-    except (RuntimeError, MemoryError):
-        failed: Future[bytes | None] = Future()
-        failed.set_result(None)
-        return failed
 
 
 class _Tasks:
     """The whole parts that a stream begins with, so many together that a thread has work."""
 
-    def __init__(self, stream: CompressedStream, parts: Parts) -> None:
+    def __init__(self, stream: CompressedStream, division: Division) -> None:
         self._stream = stream
-        self._parts = parts
+        self._division = division
         self._read = bytearray()
+        self.undelivered: deque[bytes] = deque()
+        """Given out, oldest first; who delivers one takes it away."""
 
     @property
     def rest(self) -> bytes:
-        """What was read, and is in no task."""
-        return bytes(self._read)
+        """What was read and not delivered."""
+        return b"".join([*self.undelivered, self._read])
 
     def __iter__(self) -> Iterator[bytes]:
         end = 0
@@ -122,7 +134,7 @@ class _Tasks:
 
     def _length_at(self, begin: int) -> int:
         """Of the next part; at most 0: there is none that could be held."""
-        while (length := self._parts.length(self._read, begin)) == _MORE:
+        while (length := self._division.length(self._read, begin)) == _MORE:
             there = len(self._read) - begin
             more = b"" if there > _PART_BYTES else self._more(max(_READ_BYTES, there))
             if not more:
@@ -142,6 +154,7 @@ class _Tasks:
     def _cut(self, end: int) -> bytes:
         task = bytes(self._read[:end])
         del self._read[:end]
+        self.undelivered.append(task)
         return task
 
 
@@ -232,7 +245,7 @@ def _zstd_content(task: bytes) -> bytes | None:
     return content if len(content) <= _CONTENT_BYTES else None
 
 
-PARTS = {
-    "gzip": Parts(_bgzf_length, _bgzf_content),
-    "zstd": Parts(_zstd_length, _zstd_content),
+DIVISIONS = {
+    "gzip": Division(_bgzf_length, _bgzf_content),
+    "zstd": Division(_zstd_length, _zstd_content),
 }

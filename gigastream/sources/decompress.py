@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gigastream.sources.compressed_parts import PARTS, side_by_side, thread_count
+from gigastream.sources.compressed_parts import DIVISIONS, side_by_side, thread_count
 
 if TYPE_CHECKING:
     import pyarrow
@@ -127,9 +127,9 @@ class Decompression:
 
     def _chunks(self) -> Iterator[bytes]:
         """A pipe's bytes are decompressed as they come; a file's wait for nobody."""
-        parts, threads = PARTS.get(self._compression), thread_count()
-        if parts is not None and self._is_file and threads > 1:
-            yield from side_by_side(self._input, parts, threads)
+        division, threads = DIVISIONS.get(self._compression), thread_count()
+        if division is not None and self._is_file and threads > 1:
+            yield from side_by_side(self._input, division, threads)
         if not self._input.is_over:
             yield from _CHUNKS[self._compression](self._input)
 
