@@ -13,7 +13,7 @@ from queries import TALKERS
 from report import Figure
 
 TITLE = "A compressed replay: as parts, side by side / as one stream, by rate"
-CAPTURES = ("quarter-260k",)
+CAPTURES = ("uniform-260k",)
 FLOOR, GOAL = 1.1, 1.5
 PAIRS = {"gzip": "bgzf", "zstd": "zstd-frames"}
 
