@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from build import HERE
 from measure import RunError
 
 PERF = ("perf", "stat", "-x,", "-e", "instructions:u", "--")
@@ -18,24 +20,43 @@ Counter = Callable[[Sequence[str], str], int]
 
 def counter() -> tuple[str, Counter]:
     """Return what counts here, and its name. RunError."""
-    if shutil.which("perf") and re.search(r"^\d+,", _messages((*PERF, "true"), ""), re.M):
-        return "perf", _counting(PERF, r"^(\d+),[^,]*,instructions")
+    if shutil.which("perf") and _counts((*PERF, "true"), r"^\d+,"):
+        return "perf", _counting(PERF, r"^(\d+),[^,]*,instructions", {})
     if shutil.which("valgrind"):
-        return "callgrind", _counting(CALLGRIND, r"Collected : (\d+)")
+        compiler = {"CC": str(HERE / "cc-for-valgrind")}
+        return "callgrind", _counting(CALLGRIND, r"Collected : (\d+)", compiler)
     raise RunError("neither hardware counters nor valgrind here")
 
 
-def _counting(tool: tuple[str, ...], pattern: str) -> Counter:
+def _counts(words: Sequence[str], pattern: str) -> bool:
+    try:
+        return re.search(pattern, _messages(words, "", {}), re.M) is not None
+    except RunError:
+        return False
+
+
+def _counting(tool: tuple[str, ...], pattern: str, environment: Mapping[str, str]) -> Counter:
     def count(command: Sequence[str], text: str) -> int:
-        messages = _messages((*tool, *command), text)
+        _messages(command, text, environment)  # compiles what is to be counted
+        messages = _messages((*tool, *command), text, environment)
         found = re.search(pattern, messages, re.M)
         if found is None:
-            raise RunError((messages.strip().splitlines() or ["no count"])[-1])
+            raise RunError(_last_line(messages))
         return int(found.group(1))
 
     return count
 
 
-def _messages(words: tuple[str, ...], text: str) -> str:
-    done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
-    return done.stderr if done.returncode == 0 else f"failed: {done.stderr}"
+def _messages(words: Sequence[str], text: str, environment: Mapping[str, str]) -> str:
+    """What a tool says; RunError where what it ran failed, whatever was counted up to there."""
+    settings = {**os.environ, **environment}
+    done = subprocess.run(
+        words, input=text, capture_output=True, text=True, env=settings, check=False
+    )
+    if done.returncode != 0:
+        raise RunError(f"{words[0]} ended with {done.returncode}: {_last_line(done.stderr)}")
+    return done.stderr
+
+
+def _last_line(messages: str) -> str:
+    return (messages.strip().splitlines() or ["no message"])[-1]

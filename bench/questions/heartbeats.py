@@ -23,7 +23,7 @@ TITLE = "Heartbeats each second / none, instructions"
 FLOOR_PERCENT, GOAL_PERCENT = 0.5, 0.1
 WHAT, UNIT = "more instructions with heartbeats", "%"
 NO_HEARTBEATS = {"heartbeat_ns": 0}
-HEARTBEATS = {"heartbeat_ns": 1}
+HEARTBEATS = {"heartbeat_ns": 1_000_000_000}
 
 
 def ask(bench: Bench) -> list[Figure]:
