@@ -2,8 +2,7 @@
 """Compressed captures: a thread reads one and writes what is in it into a pipe.
 
 The engine reads the other end as it reads any pipe. What is decompressed before the stream turns
-out to be damaged is delivered; then the pipe ends, and `damage` says what was found. Parts of a
-file that do not need each other are decompressed by several threads (compressed_parts.py).
+out to be damaged is delivered; then the pipe ends, and `damage` says what was found.
 """
 
 from __future__ import annotations
@@ -13,14 +12,11 @@ import fcntl
 import os
 import resource
 import select
-import stat
 import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
-
-from gigastream.sources.compressed_parts import DIVISIONS, side_by_side, thread_count
 
 if TYPE_CHECKING:
     import pyarrow
@@ -35,6 +31,7 @@ _SPARE_DESCRIPTORS = 16
 """That are left for outputs and libraries."""
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_REASONS = {
+    "not enough memory": "no memory left for the zstd stream",
     "too much memory": "the zstd stream needs a window of more than 128 MiB, the most that is held:"
     " decompress it with `zstd -d --long=31` first",
     "Dictionary mismatch": "the zstd stream needs a dictionary, which is not known here:"
@@ -78,10 +75,8 @@ class Decompression:
     def __init__(self, descriptor: int, compression: str, first_bytes: bytes = b"") -> None:
         """Take over an open descriptor, and what was read of it; nothing is before `start`."""
         self._input = _CompressedInput(descriptor, first_bytes)
-        self._compression = compression
-        status = os.fstat(descriptor)
-        self.total_bytes = status.st_size
-        self._is_file = stat.S_ISREG(status.st_mode)
+        self._chunks = _CHUNKS[compression]
+        self.total_bytes = os.fstat(descriptor).st_size
         self.damage: str | None = None
         self._thread: threading.Thread | None = None
 
@@ -113,25 +108,17 @@ class Decompression:
     def _run(self, writer: int) -> None:
         """Deliver everything; the damage is known before the pipe ends."""
         try:
-            for chunk in self._chunks():
+            for chunk in self._chunks(self._input):
                 _write_all(writer, chunk)
         except BrokenPipeError:
             pass  # the reader has had enough
         except (DamagedStreamError, OSError) as error:
             self.damage = f"{error}, at byte {self.bytes_taken:,} of the compressed stream"
         except MemoryError:
-            self.damage = f"no memory at byte {self.bytes_taken:,} of the compressed stream"
+            self.damage = f"no memory left, at byte {self.bytes_taken:,} of the compressed stream"
         finally:
             os.close(writer)
             self._input.release()
-
-    def _chunks(self) -> Iterator[bytes]:
-        """A pipe's bytes are decompressed as they come; a file's wait for nobody."""
-        division, threads = DIVISIONS.get(self._compression), thread_count()
-        if division is not None and self._is_file and threads > 1:
-            yield from side_by_side(self._input, division, threads)
-        if not self._input.is_over:
-            yield from _CHUNKS[self._compression](self._input)
 
 
 class _CompressedInput:
@@ -141,10 +128,10 @@ class _CompressedInput:
 
     def __init__(self, descriptor: int, first_bytes: bytes) -> None:
         self._descriptor = descriptor
-        self._pending = memoryview(first_bytes)
+        self._first_bytes = first_bytes
+        self._begin = _offset(descriptor) - len(first_bytes)
         self._writer = -1
         self.bytes_taken = 0
-        self.is_over = False
 
     def reader_leaves(self, writer: int) -> None:
         """Say by which pipe it is seen that nobody wants more."""
@@ -152,20 +139,12 @@ class _CompressedInput:
 
     def read(self, size: int) -> bytes:
         """Return up to `size` bytes, none at the end; BrokenPipeError: nobody wants more."""
-        data, self._pending = bytes(self._pending[:size]), self._pending[size:]
+        data, self._first_bytes = self._first_bytes[:size], self._first_bytes[size:]
         if not data:
             self._wait()
             data = os.read(self._descriptor, size)
-            self.is_over = not data
         self.bytes_taken += len(data)
         return data
-
-    def give_back(self, data: bytes) -> None:
-        """Let `data`, which was read last, be read once more."""
-        if data:
-            self._pending = memoryview(data + self._pending)
-            self.bytes_taken -= len(data)
-            self.is_over = False
 
     def _wait(self) -> None:
         poll = select.poll()
@@ -174,14 +153,13 @@ class _CompressedInput:
         if any(descriptor == self._writer for descriptor, _ in poll.poll()):
             raise BrokenPipeError
 
-    def rewind(self, to: int) -> bool:
-        """Go back to this byte of a file; False for a pipe."""
+    def rewind(self) -> bool:
+        """Go back to where the stream begins in a file; False for a pipe."""
         try:
-            os.lseek(self._descriptor, to, os.SEEK_SET)
+            os.lseek(self._descriptor, self._begin, os.SEEK_SET)
         except OSError:
             return False
-        self._pending = memoryview(b"")
-        self.bytes_taken = to
+        self.bytes_taken = 0
         return True
 
     def close(self) -> None:
@@ -192,20 +170,26 @@ class _CompressedInput:
         os.close(self._descriptor)
 
 
+def _offset(descriptor: int) -> int:
+    try:
+        return os.lseek(descriptor, 0, os.SEEK_CUR)
+    except OSError:
+        return 0  # a pipe has none
+
+
 def _gzip_chunks(stream: _CompressedInput) -> Iterator[bytes]:
-    """Decompress all members of a gzip stream, or those behind others."""
-    member = None if stream.bytes_taken > 0 else zlib.decompressobj(_GZIP_FORMAT)
+    """Decompress all members of a gzip stream."""
+    member = zlib.decompressobj(_GZIP_FORMAT)
     data = stream.read(_READ_BYTES)
     while data:
-        is_between = member is None or member.eof
-        if is_between and not (data := data.lstrip(b"\0")):
+        if member.eof and not (data := data.lstrip(b"\0")):
             data = stream.read(_READ_BYTES)  # zeros that fill a block, as of a tape
             continue
-        if member is None or member.eof:
+        if member.eof:
             member = _next_member(data)
         yield from _member_chunks(member, data)
         data = member.unused_data or stream.read(_READ_BYTES)
-    if member is not None and not member.eof:
+    if not member.eof:
         raise DamagedStreamError("the gzip stream ends too early")
 
 
@@ -240,7 +224,7 @@ def _zstd_chunks(stream: _CompressedInput) -> Iterator[bytes]:
     pyarrow keeps back what it had of a piece in which it meets damage, so a file's last piece is
     asked for once more, byte by byte.
     """
-    begin, delivered = stream.bytes_taken, 0
+    delivered = 0
     try:
         for chunk in _zstd_pieces(stream, _ZSTD_PIECE_BYTES):
             delivered += len(chunk)
@@ -248,7 +232,7 @@ def _zstd_chunks(stream: _CompressedInput) -> Iterator[bytes]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        yield from _zstd_rest(stream, begin, delivered)
+        yield from _zstd_rest(stream, delivered)
         raise DamagedStreamError(_zstd_reason(str(error))) from None
 
 
@@ -266,18 +250,21 @@ def _zstd_pieces(stream: _CompressedInput, piece_bytes: int) -> Iterator[bytes]:
         yield piece
 
 
-def _zstd_rest(stream: _CompressedInput, begin: int, delivered: int) -> Iterator[bytes]:
-    """Return what lies between the bytes delivered since `begin` and the damage; of a file only."""
-    if not stream.rewind(begin):
+def _zstd_rest(stream: _CompressedInput, delivered: int) -> Iterator[bytes]:
+    """Return what lies between the bytes delivered and the damage; of a file only.
+
+    It may have become shorter meanwhile, or another one.
+    """
+    if not stream.rewind():
         return
     source = _open_zstd(stream)
-    while delivered > 0:
-        delivered -= len(source.read(min(delivered, _ZSTD_PIECE_BYTES)))
-    try:
+    with suppress(OSError):
+        while delivered > 0:
+            if not (piece := source.read(min(delivered, _ZSTD_PIECE_BYTES))):
+                return
+            delivered -= len(piece)
         while byte := source.read(1):
             yield byte
-    except OSError:
-        return
 
 
 def _open_zstd(stream: _CompressedInput) -> pyarrow.NativeFile:

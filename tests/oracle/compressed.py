@@ -65,20 +65,13 @@ def _before_damage(inflater: zlib._Decompress, chunk: bytes) -> bytes:
 
 def _unzstd(data: bytes) -> tuple[bytes, str | None]:
     """All frames of a zstd file, through pyarrow's codec (the standard library has none)."""
-    plain, damage = _pieces(data, 0, CHUNK_BYTES)
-    if damage is not None:  # it gives nothing of a piece that it refuses
-        plain += _pieces(data, len(plain), 1)[0]
-    return plain, damage
-
-
-def _pieces(data: bytes, behind: int, piece_bytes: int) -> tuple[bytes, str | None]:
     plain = bytearray()
     stream = pyarrow.CompressedInputStream(pyarrow.BufferReader(data), "zstd")
-    try:
-        while behind > 0:
-            behind -= len(stream.read(min(behind, CHUNK_BYTES)))
-        while chunk := stream.read(piece_bytes):
-            plain += chunk
-    except OSError as error:
-        return bytes(plain), f"zstd: {error}"
-    return bytes(plain), None
+    while True:
+        try:
+            chunk = stream.read(CHUNK_BYTES)
+        except OSError as error:
+            return bytes(plain), f"zstd: {error}"
+        if not chunk:
+            return bytes(plain), None
+        plain += chunk

@@ -16,6 +16,7 @@ from pathlib import Path
 import pyarrow
 import pytest
 
+from gigastream.sources.decompress import _CHUNKS, Decompression
 from gigastream.sources.files import FileSource, OpenSource, SourceError, parse_source
 
 _RANDOM = random.Random(7)
@@ -156,6 +157,47 @@ def test_an_odd_stream_is_told_as_what_it_is(tmp_path: Path, name: str) -> None:
         assert source.damage is None
     else:
         assert damage in str(source.damage)
+
+
+FRAMES = zstd(CONTENT) * 3
+HURT = FRAMES[:-9] + bytes([FRAMES[-9] ^ 1]) + FRAMES[-8:] + zstd(b"behind")
+
+
+def test_a_stream_may_begin_within_a_file(tmp_path: Path) -> None:
+    """As stdin does that another has read from: what is before the damage is had from there."""
+    (tmp_path / "capture").write_bytes(zstd(b"another one's") + HURT)
+    descriptor = os.open(tmp_path / "capture", os.O_RDONLY)
+    os.lseek(descriptor, len(zstd(b"another one's")), os.SEEK_SET)
+    decompression = Decompression(descriptor, "zstd")
+    with os.fdopen(decompression.start(), "rb") as stream:
+        content = stream.read()
+    assert (CONTENT * 3).startswith(content)
+    assert len(content) > 2.5 * len(CONTENT)
+    assert "zstd stream is damaged" in str(decompression.damage)
+
+
+@pytest.mark.parametrize("left", [0, 1_000, len(FRAMES) // 2])
+def test_a_damaged_file_that_becomes_shorter_ends(tmp_path: Path, left: int) -> None:
+    frames = zstd(_RANDOM.randbytes(3_000_000))
+    source = opened(written(tmp_path, frames * 2 + b"garbage"))
+    assert len(os.read(source.descriptor, 10)) == 10
+    os.truncate(tmp_path / "capture", left)
+    everything(source)
+    assert source.damage is not None
+
+
+@pytest.mark.parametrize("compression", COMPRESSORS)
+def test_without_memory_a_stream_is_not_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compression: str
+) -> None:
+    def chunks(stream: object) -> Iterator[bytes]:
+        yield CONTENT
+        raise MemoryError
+
+    monkeypatch.setitem(_CHUNKS, compression, chunks)
+    source = opened(written(tmp_path, COMPRESSORS[compression](CONTENT)))
+    assert everything(source) == CONTENT
+    assert "no memory left" in str(source.damage)
 
 
 def test_an_empty_compressed_file_is_damaged(tmp_path: Path) -> None:
