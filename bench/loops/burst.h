@@ -5,7 +5,7 @@
 #ifndef BENCH_BURST_H
 #define BENCH_BURST_H
 
-#include "packet.h"
+#include "loop.h"
 #include "table.h"
 
 struct burst {
@@ -18,11 +18,7 @@ static inline void burst_add(struct burst *burst, const struct table *table,
                              const struct record *record, const struct network_layer *ip)
 {
     struct tuple *fresh = &burst->fresh[burst->used];
-    fresh->source = load_be32(ip->bytes + 12);
-    fresh->dest = load_be32(ip->bytes + 16);
-    fresh->minute = record->seconds / 60;
-    fresh->packets = 1;
-    fresh->length_bytes = record->length_bytes;
+    tuple_fill(fresh, record, ip);
     uint32_t index = table_index(table, fresh->source, fresh->dest);
     burst->index[burst->used++] = index;
     __builtin_prefetch(&table->slots[index], 1);

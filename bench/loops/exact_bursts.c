@@ -83,11 +83,7 @@ static inline void burst_add(struct burst *burst, const struct groups *groups,
                              const struct record *record, const struct network_layer *ip)
 {
     struct tuple *fresh = &burst->fresh[burst->used];
-    fresh->source = load_be32(ip->bytes + 12);
-    fresh->dest = load_be32(ip->bytes + 16);
-    fresh->minute = record->seconds / 60;
-    fresh->packets = 1;
-    fresh->length_bytes = record->length_bytes;
+    tuple_fill(fresh, record, ip);
     uint32_t hash = burst->hash[burst->used++] = upper_hash(fresh);
     __builtin_prefetch(&groups->table.slots[place_of(groups, hash)], 1);
 }

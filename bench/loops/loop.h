@@ -29,6 +29,17 @@ struct loop_result {
     uint64_t checksum;
 };
 
+/* A packet's tuple, member by member: whole, as a value, it took a burst's loop 1.2 of its time. */
+static inline void tuple_fill(struct tuple *tuple, const struct record *record,
+                              const struct network_layer *ip)
+{
+    tuple->source = load_be32(ip->bytes + 12);
+    tuple->dest = load_be32(ip->bytes + 16);
+    tuple->minute = record->seconds / 60;
+    tuple->packets = 1;
+    tuple->length_bytes = record->length_bytes;
+}
+
 /* Each loop file defines this one function. */
 static int run_loop(const struct loop_options *options, struct loop_result *result);
 

@@ -30,11 +30,10 @@ Files = Sequence[tuple[str, str]]
 
 
 def instructions(count: Counter, plan: Plan, files: Files, settings: Settings) -> int:
-    """Run it in a process whose instructions are counted; compile it before. RunError."""
+    """Run it in a process whose instructions are counted. RunError."""
     with NamedTemporaryFile() as file:
         file.write(pickle.dumps((plan, files, settings)))
         file.flush()
-        run(plan, files[:0], settings)
         return count((sys.executable, __file__, file.name), "")
 
 

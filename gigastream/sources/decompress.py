@@ -40,6 +40,7 @@ _ZSTD_REASONS = {
     "Truncated": "the zstd stream ends too early",
 }
 _GZIP_FORMAT = 16 + zlib.MAX_WBITS
+_ZLIB_NO_MEMORY = "Error -4 "
 
 
 class DamagedStreamError(Exception):
@@ -205,6 +206,8 @@ def _member_chunks(member: zlib._Decompress, data: bytes) -> Iterator[bytes]:
         try:
             chunk = member.decompress(data, _READ_BYTES)
         except zlib.error as error:
+            if str(error).startswith(_ZLIB_NO_MEMORY):
+                raise MemoryError from None
             yield from _gzip_rest(before, data)
             raise DamagedStreamError(f"the gzip stream is damaged ({error})") from None
         yield chunk
