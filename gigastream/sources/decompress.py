@@ -13,7 +13,6 @@ import os
 import resource
 import select
 import threading
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -22,14 +21,14 @@ if TYPE_CHECKING:
     import pyarrow
 
 MAGIC_BYTES = 4
+GZIP_MAGIC = b"\x1f\x8b"
+READ_BYTES = 1 << 16
 _PIPE_BYTES = 1 << 20
-_READ_BYTES = 1 << 16
 _ZSTD_PIECE_BYTES = 1 << 12
 _PATIENCE_SECONDS = 5
 """With a thread that ends; a file system that does not answer may keep one."""
 _SPARE_DESCRIPTORS = 16
 """That are left for outputs and libraries."""
-_GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_REASONS = {
     "not enough memory": "no memory left for the zstd stream",
     "too much memory": "the zstd stream needs a window of more than 128 MiB, the most that is held:"
@@ -39,8 +38,6 @@ _ZSTD_REASONS = {
     "Unknown frame descriptor": "what follows the zstd stream is no zstd",
     "Truncated": "the zstd stream ends too early",
 }
-_GZIP_FORMAT = 16 + zlib.MAX_WBITS
-_ZLIB_NO_MEMORY = "Error -4 "
 
 
 class DamagedStreamError(Exception):
@@ -49,7 +46,7 @@ class DamagedStreamError(Exception):
 
 def compression_of(first_bytes: bytes) -> str | None:
     """Return `gzip`, `zstd` or None for the first four bytes of a stream."""
-    if first_bytes.startswith(_GZIP_MAGIC):
+    if first_bytes.startswith(GZIP_MAGIC):
         return "gzip"
     magic = int.from_bytes(first_bytes[:MAGIC_BYTES], "little")
     is_skippable_frame = magic & 0xFFFFFFF0 == 0x184D2A50
@@ -75,8 +72,8 @@ class Decompression:
 
     def __init__(self, descriptor: int, compression: str, first_bytes: bytes = b"") -> None:
         """Take over an open descriptor, and what was read of it; nothing is before `start`."""
-        self._input = _CompressedInput(descriptor, first_bytes)
-        self._chunks = _CHUNKS[compression]
+        self._input = CompressedInput(descriptor, first_bytes)
+        self._chunks = _CHUNKS[compression](self._input)
         self.total_bytes = os.fstat(descriptor).st_size
         self.damage: str | None = None
         self._thread: threading.Thread | None = None
@@ -109,7 +106,7 @@ class Decompression:
     def _run(self, writer: int) -> None:
         """Deliver everything; the damage is known before the pipe ends."""
         try:
-            for chunk in self._chunks(self._input):
+            for chunk in self._chunks:
                 _write_all(writer, chunk)
         except BrokenPipeError:
             pass  # the reader has had enough
@@ -122,7 +119,7 @@ class Decompression:
             self._input.release()
 
 
-class _CompressedInput:
+class CompressedInput:
     """The compressed bytes, counted as they are taken; as much of a file as pyarrow asks for."""
 
     closed = False
@@ -178,50 +175,13 @@ def _offset(descriptor: int) -> int:
         return 0  # a pipe has none
 
 
-def _gzip_chunks(stream: _CompressedInput) -> Iterator[bytes]:
-    """Decompress all members of a gzip stream."""
-    member = zlib.decompressobj(_GZIP_FORMAT)
-    data = stream.read(_READ_BYTES)
-    while data:
-        if member.eof and not (data := data.lstrip(b"\0")):
-            data = stream.read(_READ_BYTES)  # zeros that fill a block, as of a tape
-            continue
-        if member.eof:
-            member = _next_member(data)
-        yield from _member_chunks(member, data)
-        data = member.unused_data or stream.read(_READ_BYTES)
-    if not member.eof:
-        raise DamagedStreamError("the gzip stream ends too early")
+def _gzip_chunks(stream: CompressedInput) -> Iterator[bytes]:
+    from gigastream.sources.gzip_members import gzip_chunks
+
+    return gzip_chunks(stream)
 
 
-def _next_member(data: bytes) -> zlib._Decompress:
-    if not data.startswith(_GZIP_MAGIC[: len(data)]):
-        raise DamagedStreamError("what follows the gzip stream is no gzip")
-    return zlib.decompressobj(_GZIP_FORMAT)
-
-
-def _member_chunks(member: zlib._Decompress, data: bytes) -> Iterator[bytes]:
-    while data and not member.eof:
-        before = member.copy()
-        try:
-            chunk = member.decompress(data, _READ_BYTES)
-        except zlib.error as error:
-            if str(error).startswith(_ZLIB_NO_MEMORY):
-                raise MemoryError from None
-            yield from _gzip_rest(before, data)
-            raise DamagedStreamError(f"the gzip stream is damaged ({error})") from None
-        yield chunk
-        data = member.unconsumed_tail
-
-
-def _gzip_rest(member: zlib._Decompress, data: bytes) -> Iterator[bytes]:
-    """Return what lies before the damage: zlib keeps back what it had of a call that meets it."""
-    with suppress(zlib.error):
-        for byte in data:
-            yield member.decompress(bytes((byte,)))
-
-
-def _zstd_chunks(stream: _CompressedInput) -> Iterator[bytes]:
+def _zstd_chunks(stream: CompressedInput) -> Iterator[bytes]:
     """Decompress all frames of a zstd stream, in pieces of a page.
 
     pyarrow keeps back what it had of a piece in which it meets damage, so a file's last piece is
@@ -247,13 +207,13 @@ def _zstd_reason(text: str) -> str:
     return f"the zstd stream is damaged, or needs a dictionary ({text})"
 
 
-def _zstd_pieces(stream: _CompressedInput, piece_bytes: int) -> Iterator[bytes]:
+def _zstd_pieces(stream: CompressedInput, piece_bytes: int) -> Iterator[bytes]:
     source = _open_zstd(stream)
     while piece := source.read(piece_bytes):
         yield piece
 
 
-def _zstd_rest(stream: _CompressedInput, delivered: int) -> Iterator[bytes]:
+def _zstd_rest(stream: CompressedInput, delivered: int) -> Iterator[bytes]:
     """Return what lies between the bytes delivered and the damage; of a file only.
 
     It may have become shorter meanwhile, or another one.
@@ -270,7 +230,7 @@ def _zstd_rest(stream: _CompressedInput, delivered: int) -> Iterator[bytes]:
             yield byte
 
 
-def _open_zstd(stream: _CompressedInput) -> pyarrow.NativeFile:
+def _open_zstd(stream: CompressedInput) -> pyarrow.NativeFile:
     import pyarrow
 
     return pyarrow.CompressedInputStream(pyarrow.PythonFile(stream, mode="r"), "zstd")
@@ -299,7 +259,7 @@ def _widen(pipe: int) -> None:
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
-_CHUNKS: dict[str, Callable[[_CompressedInput], Iterator[bytes]]] = {
+_CHUNKS: dict[str, Callable[[CompressedInput], Iterator[bytes]]] = {
     "gzip": _gzip_chunks,
     "zstd": _zstd_chunks,
 }

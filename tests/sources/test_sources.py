@@ -9,7 +9,6 @@ import pty
 import random
 import select
 import threading
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,8 +16,10 @@ from pathlib import Path
 import pyarrow
 import pytest
 
-from gigastream.sources.decompress import _CHUNKS, Decompression, _member_chunks, _zstd_reason
+from gigastream.sources.decompress import _CHUNKS, Decompression, _zstd_reason
 from gigastream.sources.files import FileSource, OpenSource, SourceError, parse_source
+from gigastream.sources.gzip_members import _InflateError, _member_chunks
+from tests.oracle.compressed import inflate
 
 _RANDOM = random.Random(7)
 CONTENT = bytes(_RANDOM.choice(b"abcdefgh") for _ in range(700_000))
@@ -160,6 +161,30 @@ def test_an_odd_stream_is_told_as_what_it_is(tmp_path: Path, name: str) -> None:
         assert damage in str(source.damage)
 
 
+def hurt(compressed: bytes, chance: random.Random) -> bytes:
+    """A stream that is cut, or of which some bits or bytes are others."""
+    data, at = bytearray(compressed), chance.randrange(len(compressed))
+    match chance.randrange(3):
+        case 0:
+            del data[at:]
+        case 1:
+            data[at] ^= 1 << chance.randrange(8)
+        case _:
+            data[at : at + chance.randrange(50)] = chance.randbytes(chance.randrange(50))
+    return bytes(data)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_before_damage_is_had_what_zlib_has(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    content = CONTENT[: chance.randrange(1, 200_000)] + chance.randbytes(chance.randrange(20_000))
+    compressed = hurt(gzip.compress(content, chance.choice((0, 1, 9))) * 2, chance)
+    source = opened(written(tmp_path, compressed))
+    expected, damage = inflate(compressed)
+    assert everything(source) == expected
+    assert (source.damage is None) == (damage is None)
+
+
 FRAMES = zstd(CONTENT) * 3
 HURT = FRAMES[:-9] + bytes([FRAMES[-9] ^ 1]) + FRAMES[-8:] + zstd(b"behind")
 
@@ -209,7 +234,7 @@ def test_who_inflates_without_memory_does_not_say_damaged() -> None:
             return self
 
         def decompress(self, data: bytes, most: int) -> bytes:
-            raise zlib.error("Error -4 while decompressing data")
+            raise _InflateError("Error -4 while decompressing data")
 
     with pytest.raises(MemoryError):
         list(_member_chunks(Member(), b"data"))  # type: ignore[arg-type]
