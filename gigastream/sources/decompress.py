@@ -24,7 +24,7 @@ MAGIC_BYTES = 4
 GZIP_MAGIC = b"\x1f\x8b"
 READ_BYTES = 1 << 16
 _PIPE_BYTES = 1 << 20
-_ZSTD_PIECE_BYTES = 1 << 12
+_PAGE_BYTES = 1 << 12
 _PATIENCE_SECONDS = 5
 """With a thread that ends; a file system that does not answer may keep one."""
 _SPARE_DESCRIPTORS = 16
@@ -127,7 +127,8 @@ class CompressedInput:
     def __init__(self, descriptor: int, first_bytes: bytes) -> None:
         self._descriptor = descriptor
         self._first_bytes = first_bytes
-        self._begin = _offset(descriptor) - len(first_bytes)
+        offset = _offset(descriptor)
+        self._begin = None if offset is None else offset - len(first_bytes)
         self._writer = -1
         self.bytes_taken = 0
 
@@ -151,14 +152,16 @@ class CompressedInput:
         if any(descriptor == self._writer for descriptor, _ in poll.poll()):
             raise BrokenPipeError
 
-    def rewind(self) -> bool:
-        """Go back to where the stream begins in a file; False for a pipe."""
-        try:
-            os.lseek(self._descriptor, self._begin, os.SEEK_SET)
-        except OSError:
-            return False
+    @property
+    def is_file(self) -> bool:
+        """Whether all of it is there, and can be read once more."""
+        return self._begin is not None
+
+    def rewind(self) -> None:
+        """Go back to where the stream begins in the file."""
+        assert self._begin is not None
+        os.lseek(self._descriptor, self._begin, os.SEEK_SET)
         self.bytes_taken = 0
-        return True
 
     def close(self) -> None:
         """Do nothing: pyarrow closes what it reads, but `release` is the owner's."""
@@ -168,11 +171,11 @@ class CompressedInput:
         os.close(self._descriptor)
 
 
-def _offset(descriptor: int) -> int:
+def _offset(descriptor: int) -> int | None:
     try:
         return os.lseek(descriptor, 0, os.SEEK_CUR)
     except OSError:
-        return 0  # a pipe has none
+        return None  # a pipe has none
 
 
 def _gzip_chunks(stream: CompressedInput) -> Iterator[bytes]:
@@ -182,14 +185,14 @@ def _gzip_chunks(stream: CompressedInput) -> Iterator[bytes]:
 
 
 def _zstd_chunks(stream: CompressedInput) -> Iterator[bytes]:
-    """Decompress all frames of a zstd stream, in pieces of a page.
+    """Decompress all frames of a zstd stream, of a pipe in pieces of a page.
 
-    pyarrow keeps back what it had of a piece in which it meets damage, so a file's last piece is
-    asked for once more, byte by byte.
+    pyarrow waits for a whole piece, and keeps back what it had of one in which it meets damage: a
+    file's last piece is asked for once more, byte by byte.
     """
     delivered = 0
     try:
-        for chunk in _zstd_pieces(stream, _ZSTD_PIECE_BYTES):
+        for chunk in _zstd_pieces(stream, READ_BYTES if stream.is_file else _PAGE_BYTES):
             delivered += len(chunk)
             yield chunk
     except BrokenPipeError:
@@ -218,12 +221,13 @@ def _zstd_rest(stream: CompressedInput, delivered: int) -> Iterator[bytes]:
 
     It may have become shorter meanwhile, or another one.
     """
-    if not stream.rewind():
+    if not stream.is_file:
         return
+    stream.rewind()
     source = _open_zstd(stream)
     with suppress(OSError):
         while delivered > 0:
-            if not (piece := source.read(min(delivered, _ZSTD_PIECE_BYTES))):
+            if not (piece := source.read(min(delivered, READ_BYTES))):
                 return
             delivered -= len(piece)
         while byte := source.read(1):

@@ -268,6 +268,24 @@ def test_a_fifo_is_a_pipe_and_loses_no_byte(
         assert everything(source) == CONTENT
 
 
+@pytest.mark.parametrize("compression", COMPRESSORS)
+def test_of_a_pipe_that_goes_on_no_more_than_a_page_waits(compression: str) -> None:
+    content = CONTENT[:30_000]
+    reader, writer = os.pipe()
+    os.write(writer, COMPRESSORS[compression](content))
+    decompression = Decompression(reader, compression)
+    plain, had = decompression.start(), b""
+    try:
+        while len(content) - len(had) >= 4096:
+            assert select.select([plain], [], [], 20)[0]
+            had += os.read(plain, 1 << 16)
+        assert content.startswith(had)
+    finally:
+        os.close(writer)
+        os.close(plain)
+        decompression.wait_for_end()
+
+
 @pytest.mark.parametrize("content", [b"", b"a", b"\x1f"])
 def test_a_fifo_that_ends_at_once_is_plain(tmp_path: Path, content: bytes) -> None:
     fifo = tmp_path / "fifo"
