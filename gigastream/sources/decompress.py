@@ -86,7 +86,7 @@ class Decompression:
     def start(self) -> int:
         """Start the thread; return the descriptor to read from, the caller's to close. OSError."""
         reader, writer = _pipe()
-        _widen(writer)
+        widen(writer)
         self._input.reader_leaves(writer)
         thread = threading.Thread(target=self._run, args=(writer,), daemon=True)
         try:
@@ -257,10 +257,11 @@ def _pipe() -> tuple[int, int]:
     return reader, writer
 
 
-def _widen(pipe: int) -> None:
-    """Ask for a pipe that holds a megabyte; a smaller one is slower, not wrong."""
+def widen(pipe: int) -> None:
+    """Ask for a pipe that holds a megabyte; what holds less, or is no pipe, is slower at most."""
     with suppress(OSError):
-        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        if fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) < _PIPE_BYTES:
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 _CHUNKS: dict[str, Callable[[CompressedInput], Iterator[bytes]]] = {

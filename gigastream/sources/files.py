@@ -25,6 +25,7 @@ from gigastream.sources.decompress import (
     compression_of,
     is_readable,
     leave_room,
+    widen,
 )
 from gigastream.timestamps import Timestamps
 
@@ -148,6 +149,8 @@ class OpenSource:
         compression = compression_of(self.first_bytes)
         if stat.S_ISREG(os.fstat(self.descriptor).st_mode):
             self.first_bytes = b""  # they are read again
+        else:
+            widen(self.descriptor)
         if compression is None:
             return
         decompression = Decompression(self.descriptor, compression, self.first_bytes)

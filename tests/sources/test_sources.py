@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import os
 import pty
@@ -266,6 +267,15 @@ def test_a_fifo_is_a_pipe_and_loses_no_byte(
         source = opened(FileSource("default", str(fifo)))
         assert source.is_pipe
         assert everything(source) == CONTENT
+
+
+def test_a_pipe_holds_as_much_as_may_be(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with writing(fifo, b"as much"):
+        source = opened(FileSource("default", str(fifo)))
+        assert fcntl.fcntl(source.descriptor, fcntl.F_GETPIPE_SZ) == 1 << 20
+        assert everything(source) == b"as much"
 
 
 @pytest.mark.parametrize("compression", COMPRESSORS)
