@@ -46,6 +46,10 @@ class Bench:
         found = (self.workloads.get(name) for name in names)
         return [capture for capture in found if capture is not None]
 
+    def compressed(self, name: str, kind: str) -> list[Capture]:
+        """The named capture, compressed so; none where its material is not here."""
+        return [self.workloads.compressed(capture, kind) for capture in self.captures((name,))]
+
     def in_turn(self, contenders: Mapping[str, Contender]) -> Turns:
         """Run the contenders in turn, as often as this session wants."""
         return in_turn(self._by_clock(contenders), self.runs, self._is_enough)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -54,6 +55,14 @@ def low_level(path: str, query: str, **settings: Any) -> Measurement:
 def whole_path(path: str, query: str, **settings: Any) -> Measurement:
     """Run both levels: exact rows as Arrow record batches."""
     return _measure(path, query, **settings)
+
+
+def piped(path: str, query: str) -> Measurement:
+    """Run both levels over what another process writes into a pipe."""
+    _warm(query)
+    with subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        return _measure(f"/dev/fd/{writer.stdout.fileno()}", query)
 
 
 def two_processes(path: str, query: str) -> dict[str, float]:
@@ -223,6 +232,7 @@ FUNCTIONS: dict[str, Callable[..., Measurement | Answer | dict[str, float]]] = {
     for function in (
         low_level,
         whole_path,
+        piped,
         two_processes,
         talkers_answer,
         selection_answer,

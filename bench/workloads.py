@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import gzip
+import shutil
+from collections.abc import Callable
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
+from typing import IO, cast
 
 from generate import Synthetic, generate
 from join_real import DEFAULT_MINUTES, DEFAULT_PACKETS, join, real_captures_folder, repeat
@@ -14,6 +18,20 @@ PACKETS_PER_MINUTE = 2_000_000
 """Of the large synthetic captures; a smaller one has fewer minutes, and in each as many groups."""
 FOR_SLOW_TOOLS = ((10, 1_000_000), (50, 200_000))
 """By what the large captures are divided, and how few packets would measure our start alone."""
+
+
+def _zstd(path: Path) -> IO[bytes]:
+    import pyarrow
+
+    return cast("IO[bytes]", pyarrow.CompressedOutputStream(str(path), "zstd"))
+
+
+def _gzip(path: Path) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.GzipFile(path, "wb", 6))
+
+
+COMPRESSIONS: dict[str, Callable[[Path], IO[bytes]]] = {"gz": _gzip, "zst": _zstd}
+"""By the end of the file's name: what writes one."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +86,16 @@ class Workloads:
             generate(settings, partial)
             partial.replace(path)
         return Capture(name, path, settings.packets)
+
+    def compressed(self, capture: Capture, kind: str) -> Capture:
+        """A capture compressed in one of COMPRESSIONS, made now if need be."""
+        path = capture.path.with_suffix(f".pcap.{kind}")
+        if not path.exists():
+            partial = path.with_suffix(".partial")
+            with capture.path.open("rb") as plain, COMPRESSIONS[kind](partial) as packed:
+                shutil.copyfileobj(plain, packed)
+            partial.replace(path)
+        return replace(capture, name=f"{capture.name}.{kind}", path=path)
 
     def _real(self) -> Capture | None:
         """The short one again and again, until a query's start is nothing beside its packets."""
