@@ -59,10 +59,13 @@ void gs_engine_look_for_room(struct gs_engine *engine)
 
 /* ---- opening and ending ---- */
 
+/* Whose end makes room; that of a pipe may never come. */
 static bool any_file_is_open(const struct gs_engine *engine)
 {
-    for (uint32_t s = 0; s < engine->running_count; s++)
-        if (!gs_source_is_live(engine->running[s])) return true;
+    for (uint32_t s = 0; s < engine->running_count; s++) {
+        const struct gs_source *source = engine->running[s];
+        if (!source->is_pipe && !gs_source_is_live(source)) return true;
+    }
     return false;
 }
 

@@ -7,15 +7,14 @@ out to be damaged is delivered; then the pipe ends, and `damage` says what was f
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
-import resource
 import select
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from gigastream.sources.pipes import fed_pipe, widen
 
 if TYPE_CHECKING:
     import pyarrow
@@ -23,12 +22,9 @@ if TYPE_CHECKING:
 MAGIC_BYTES = 4
 GZIP_MAGIC = b"\x1f\x8b"
 READ_BYTES = 1 << 16
-_PIPE_BYTES = 1 << 20
 _PAGE_BYTES = 1 << 12
 _PATIENCE_SECONDS = 5
 """With a thread that ends; a file system that does not answer may keep one."""
-_SPARE_DESCRIPTORS = 16
-"""That are left for outputs and libraries."""
 _ZSTD_REASONS = {
     "not enough memory": "no memory left for the zstd stream",
     "too much memory": "the zstd stream needs a window of more than 128 MiB, the most that is held:"
@@ -53,20 +49,6 @@ def compression_of(first_bytes: bytes) -> str | None:
     return "zstd" if magic == 0xFD2FB528 or is_skippable_frame else None
 
 
-def leave_room(*descriptors: int) -> None:
-    """Raise OSError where what else a run opens would find no descriptor any more."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if 0 <= limit - _SPARE_DESCRIPTORS <= max(descriptors):
-        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-
-
-def is_readable(descriptor: int) -> bool:
-    """Whether a read would not wait; the end of a pipe counts, one without a writer so far not."""
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(0))
-
-
 class Decompression:
     """One compressed stream on its way into a pipe."""
 
@@ -85,17 +67,7 @@ class Decompression:
 
     def start(self) -> int:
         """Start the thread; return the descriptor to read from, the caller's to close. OSError."""
-        reader, writer = _pipe()
-        widen(writer)
-        self._input.reader_leaves(writer)
-        thread = threading.Thread(target=self._run, args=(writer,), daemon=True)
-        try:
-            thread.start()
-        except RuntimeError as problem:  # threads are short, as descriptors may be
-            os.close(reader)
-            os.close(writer)
-            raise OSError(errno.ENOMEM, str(problem)) from None
-        self._thread = thread
+        reader, self._thread = fed_pipe(self._run)
         return reader
 
     def wait_for_end(self) -> None:
@@ -105,6 +77,8 @@ class Decompression:
 
     def _run(self, writer: int) -> None:
         """Deliver everything; the damage is known before the pipe ends."""
+        widen(writer)
+        self._input.reader_leaves(writer)
         try:
             for chunk in self._chunks:
                 _write_all(writer, chunk)
@@ -244,24 +218,6 @@ def _write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
-
-
-def _pipe() -> tuple[int, int]:
-    reader, writer = os.pipe()
-    try:
-        leave_room(reader, writer)
-    except OSError:
-        os.close(reader)
-        os.close(writer)
-        raise
-    return reader, writer
-
-
-def widen(pipe: int) -> None:
-    """Ask for a pipe that holds a megabyte; what holds less, or is no pipe, is slower at most."""
-    with suppress(OSError):
-        if fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) < _PIPE_BYTES:
-            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 _CHUNKS: dict[str, Callable[[CompressedInput], Iterator[bytes]]] = {

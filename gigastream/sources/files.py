@@ -23,10 +23,8 @@ from gigastream.sources.decompress import (
     MAGIC_BYTES,
     Decompression,
     compression_of,
-    is_readable,
-    leave_room,
-    widen,
 )
+from gigastream.sources.pipes import is_readable, leave_room, widen
 from gigastream.timestamps import Timestamps
 
 DEFAULT_INTERFACE = "default"
@@ -90,7 +88,7 @@ class OpenSource:
         False: it is a pipe that has not said yet what it is; `descriptor` is readable when it has.
         SourceError says why it cannot be opened; NoRoomError: not now.
         """
-        with _telling(self._source.label):
+        with telling(self._source.label):
             if self.descriptor < 0:
                 self.descriptor = self._source.descriptor()
                 self._refuse_another()
@@ -191,7 +189,7 @@ class FileSource:
         if self.is_stdin:
             _refuse_a_terminal()
             return
-        with _telling(self.label, self._meant):
+        with telling(self.label, self._meant):
             mode = self._stat().st_mode
         if stat.S_ISDIR(mode):
             raise SourceError(
@@ -212,7 +210,7 @@ class FileSource:
     @property
     def is_file(self) -> bool:
         """Whether it can be read again: not a pipe, and not the rest of a file on stdin."""
-        with _telling(self.label):
+        with telling(self.label):
             if not self.is_stdin:
                 return stat.S_ISREG(self._stat().st_mode)
             is_regular = stat.S_ISREG(os.fstat(0).st_mode)
@@ -230,13 +228,13 @@ class FileSource:
     @property
     def size(self) -> int:
         """Bytes of the file."""
-        with _telling(self.label):
+        with telling(self.label):
             return (os.fstat(0) if self.is_stdin else self._stat()).st_size
 
     @property
     def is_compressed(self) -> bool:
         """Whether a file is, so that its size says nothing of its packets; they are not read."""
-        with _telling(self.label):
+        with telling(self.label):
             if self.is_stdin or self.opened is not None:
                 return _is_compressed(self.opened or 0)
             descriptor = os.open(self.path, _READ_ONLY | os.O_NONBLOCK)
@@ -250,7 +248,7 @@ class FileSource:
         """Whether it is a capture file, not compressed, and opened by its path."""
         if self.is_stdin or self.opened is not None or not self.is_file:
             return False
-        with _telling(self.label):
+        with telling(self.label):
             descriptor = os.open(self.path, _READ_ONLY | os.O_NONBLOCK)
             try:
                 magic = os.pread(descriptor, MAGIC_BYTES, 0)
@@ -317,7 +315,7 @@ def _refuse_a_terminal() -> None:
 
 
 @contextmanager
-def _telling(label: str, meant: Callable[[], str | None] = lambda: None) -> Iterator[None]:
+def telling(label: str, meant: Callable[[], str | None] = lambda: None) -> Iterator[None]:
     """Turn what the system says about a file into a SourceError; `meant` may have a hint."""
     try:
         yield

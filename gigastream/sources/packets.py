@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import struct
-import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -21,7 +20,8 @@ from typing import Any, NamedTuple
 
 from gigastream.late_dataclass import dataclass
 from gigastream.link_types import LINK_TYPES, known_names
-from gigastream.sources.files import DEFAULT_INTERFACE, SourceError
+from gigastream.sources.files import DEFAULT_INTERFACE, SourceError, telling
+from gigastream.sources.pipes import fed_pipe
 from gigastream.timestamps import Timestamps
 from gigastream.words import counted, kind_of
 
@@ -136,10 +136,10 @@ class OpenPackets:
         """What an iterable raised, or was found wrong with a packet."""
 
     def advance(self) -> bool:
-        """Start the thread."""
+        """Start the thread. SourceError; NoRoomError: not now."""
         if self.descriptor < 0:
-            self.descriptor, writer = os.pipe()
-            threading.Thread(target=self._run, args=(writer,), daemon=True).start()
+            with telling(self._source.label):
+                self.descriptor, _ = fed_pipe(self._run)
         return True
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -89,3 +90,33 @@ def test_rotated_files_of_unlimited_disorder_are_opened_in_turn(tmp_path: Path) 
     done = run(tmp_path / "files", disorder=0)
     assert done["packets"] == 150 * PACKETS
     assert done["descriptors"] < 20
+
+
+MANY_IN_MEMORY = """
+import itertools, resource, sys
+import gigastream
+
+QUERY = "SELECT tb, count(*) AS n FROM PKT GROUP BY time/60 AS tb"
+
+def answered(sources):
+    return sum(sum(b.column("n").to_pylist()) for b in gigastream.run(QUERY, sources))
+
+a_list = [(second * 10**9, bytes(60)) for second in range(10)]
+answered([gigastream.PacketSource(a_list)])  # what is imported late has its descriptors
+resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60))
+print(answered([gigastream.PacketSource(a_list) for _ in range(100)]))
+endless = [((second * 10**9, bytes(60)) for second in itertools.count()) for _ in range(100)]
+try:
+    answered([gigastream.PacketSource(packets) for packets in endless])
+except gigastream.SourceError as error:
+    print(error)
+"""
+
+
+def test_of_packets_from_memory_lists_wait_for_room_and_what_may_never_end_does_not() -> None:
+    words = [sys.executable, "-c", MANY_IN_MEMORY]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, cwd=ROOT)
+    assert done.stdout.splitlines() == [
+        "1000",
+        "packets: this process may open no more files (ulimit -n)",
+    ], done.stderr

@@ -18,7 +18,7 @@ from records.asked import row, source_of
 from gigastream.records import places
 from gigastream.records.feed import Pipe, RecordFeed
 from gigastream.records.places import END_MARKER, RecordFolder, RecordPlaceError
-from gigastream.sources import decompress
+from gigastream.sources import pipes
 from tests.waiting import PATIENCE_S, wait_until
 
 STREAM = source_of("-").stream
@@ -209,7 +209,7 @@ def test_where_threads_are_short_it_looks_again(
                 raise RuntimeError("can't start new thread")
             super().start()
 
-    monkeypatch.setattr(decompress, "threading", SimpleNamespace(Thread=Thread))
+    monkeypatch.setattr(pipes, "threading", SimpleNamespace(Thread=Thread))
     monkeypatch.setattr(places, "wait_for_reader", lambda _writer, seconds: waits.append(seconds))
     with followed(RecordFolder(str(tmp_path), None)) as found:
         pass
