@@ -11,6 +11,7 @@ from gigastream.late_dataclass import dataclass
 from gigastream.link_types import parse_link_types
 from gigastream.liveness import POLICIES
 from gigastream.settings import (
+    MAX_BURST_PACKETS,
     TIME_MODES,
     parse_burst,
     parse_bytes,
@@ -127,7 +128,7 @@ OPTIONS = (
         "burst",
         parse_burst,
         "N",
-        "packets that are processed together (64)",
+        f"packets that are processed together ({MAX_BURST_PACKETS})",
         is_of_packets=True,
     ),
     Option("batch-rows", "batch_rows", parse_count, "N", "rows of a batch between operators"),

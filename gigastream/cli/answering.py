@@ -362,13 +362,15 @@ def incomplete(statistics: Statistics) -> bool:
             f"{limit} of memory were not enough for all groups: "
             f"{counted(groups, 'row')} of groups that were not let in; "
             "their windows are incomplete",
-            "a greater --memory; shorter windows or fewer group variables need less",
+            "a greater --memory, or ulimit -v where the system gave less; shorter windows or fewer "
+            "group variables need less",
         )
     if rows and limit:
         complain(
             f"{limit} of memory were not enough for the joins: {counted(rows, 'row')} were not "
             "held, and lack the matches that came later",
-            "a greater --memory; a narrower band, or conditions on either side, need less",
+            "a greater --memory, or ulimit -v where the system gave less; a narrower band, or "
+            "conditions on either side, need less",
         )
     return bool(refusing)
 

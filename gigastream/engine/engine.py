@@ -175,7 +175,7 @@ class Engine:
         for queries in self._attached:
             queries.raise_problem()
         if status == lib.GS_REFUSED:
-            raise self._problem() or SourceError(message_of(self._error))
+            raise self._problem() or self._refused(message_of(self._error))
         return bool(check(status, self._error) != lib.GS_END)
 
     def wake_by(self, descriptor: int) -> None:
@@ -296,6 +296,16 @@ class Engine:
         """Why a source could not be opened here."""
         problems = (host.problem for host in self._opened if host is not None)
         return next((problem for problem in problems if problem is not None), None)
+
+    def _refused(self, message: str) -> SourceError:
+        """What ended too early for a capture may be a compressed one that is damaged."""
+        for host in self._opened:
+            if host is None or host.source.damage is None:
+                continue
+            label = host.given.label
+            if message.startswith((f"{label}: is empty", f"{label}: is too short")):
+                return SourceError(f"{label} is damaged: {host.source.damage}")
+        return SourceError(message)
 
 
 def _check_descriptors(files: Sequence[File]) -> None:

@@ -19,7 +19,7 @@ from gigastream.records.memory import RecordRows
 from gigastream.records.peers import HandedPeers
 from gigastream.records.places import RecordFile, RecordFolder, RecordPlace, RecordPlaceError
 from gigastream.records.port import RecordPort
-from gigastream.sources.decompress import DamagedStreamError
+from gigastream.sources.decompress import CannotDecompressError, DamagedStreamError
 from gigastream.sources.files import SourceError
 
 if TYPE_CHECKING:
@@ -121,11 +121,11 @@ class OpenStream:
             self._place.deliver(feed)
         except BrokenPipeError:
             raise
-        except (RecordPlaceError, DamagedStreamError) as problem:
+        except (RecordPlaceError, DamagedStreamError, CannotDecompressError) as problem:
             self.damage = str(problem)
         except ImportError as problem:
             self.damage = (
-                f"this user cannot load what reads it: {problem}; csv and json need nothing"
+                f"this user cannot load what reads it: {problem}; plain csv and json need nothing"
             )
         except BaseException as problem:
             self.damage = f"it failed: {type(problem).__name__}: {problem}"

@@ -40,6 +40,10 @@ class DamagedStreamError(Exception):
     """A compressed stream that cannot be read on."""
 
 
+class CannotDecompressError(OSError):
+    """What decompresses such a stream cannot be loaded."""
+
+
 def compression_of(first_bytes: bytes) -> str | None:
     """Return `gzip`, `zstd` or None for the first four bytes of a stream."""
     if first_bytes.startswith(GZIP_MAGIC):
@@ -53,9 +57,16 @@ class Decompression:
     """One compressed stream on its way into a pipe."""
 
     def __init__(self, descriptor: int, compression: str, first_bytes: bytes = b"") -> None:
-        """Take over an open descriptor, and what was read of it; nothing is before `start`."""
+        """Take over an open descriptor, and what was read of it; nothing is before `start`.
+
+        CannotDecompressError.
+        """
         self._input = CompressedInput(descriptor, first_bytes)
-        self._chunks = _CHUNKS[compression](self._input)
+        try:
+            self._chunks = _CHUNKS[compression](self._input)
+        except (ImportError, MemoryError) as problem:
+            text = f"{compression} cannot be decompressed here: {problem or 'no memory left'}"
+            raise CannotDecompressError(text) from None
         self.total_bytes = os.fstat(descriptor).st_size
         self.damage: str | None = None
         self._thread: threading.Thread | None = None
@@ -88,6 +99,9 @@ class Decompression:
             self.damage = f"{error}, at byte {self.bytes_taken:,} of the compressed stream"
         except MemoryError:
             self.damage = f"no memory left, at byte {self.bytes_taken:,} of the compressed stream"
+        except BaseException as error:
+            self.damage = f"{type(error).__name__}: {error}"  # never as if it was whole
+            raise
         finally:
             os.close(writer)
             self._input.release()
@@ -159,6 +173,12 @@ def _gzip_chunks(stream: CompressedInput) -> Iterator[bytes]:
 
 
 def _zstd_chunks(stream: CompressedInput) -> Iterator[bytes]:
+    import pyarrow  # noqa: F401  # not first in the thread, where it could only fail
+
+    return _zstd_frames(stream)
+
+
+def _zstd_frames(stream: CompressedInput) -> Iterator[bytes]:
     """Decompress all frames of a zstd stream, of a pipe in pieces of a page.
 
     pyarrow waits for a whole piece, and keeps back what it had of one in which it meets damage: a
@@ -173,6 +193,8 @@ def _zstd_chunks(stream: CompressedInput) -> Iterator[bytes]:
         raise
     except OSError as error:
         yield from _zstd_rest(stream, delivered)
+        if error.errno is not None:
+            raise  # the system's, not pyarrow's
         raise DamagedStreamError(_zstd_reason(str(error))) from None
 
 

@@ -54,7 +54,9 @@ def _next_member(data: bytes) -> zlib._Decompress:
 
 
 def _member_chunks(member: zlib._Decompress, data: bytes) -> Iterator[bytes]:
-    while data and not member.eof:
+    """All that these bytes give: where a chunk is full, there may be more behind the last byte."""
+    is_full = False
+    while (data or is_full) and not member.eof:
         before = member.copy()
         try:
             chunk = member.decompress(data, READ_BYTES)
@@ -64,11 +66,14 @@ def _member_chunks(member: zlib._Decompress, data: bytes) -> Iterator[bytes]:
             yield from _rest(before, data)
             raise DamagedStreamError(f"the gzip stream is damaged ({error})") from None
         yield chunk
-        data = member.unconsumed_tail
+        data, is_full = member.unconsumed_tail, len(chunk) == READ_BYTES
 
 
 def _rest(member: zlib._Decompress, data: bytes) -> Iterator[bytes]:
-    """Return what lies before the damage: zlib keeps back what it had of a call that meets it."""
+    """Return all before the damage: zlib keeps back what it had of a call that meets it."""
     with suppress(_InflateError):
-        for byte in data:
-            yield member.decompress(bytes((byte,)))
+        for at in range(-1, len(data)):  # first what came before
+            byte = data[max(at, 0) : at + 1]
+            while piece := member.decompress(byte, 1):
+                yield piece
+                byte = member.unconsumed_tail

@@ -26,7 +26,7 @@ def test_windows_that_are_incomplete_for_want_of_memory_are_a_failure(tmp_path: 
     done = gigastream("run", "-r", capture, "-o", "csv", "-e", KEYS, "--memory", "1MiB")
     assert done.code == 1
     assert "1.05 MB of memory were not enough for all groups" in done.err
-    assert "hint: a greater --memory; shorter windows or fewer group variables" in done.err
+    assert "hint: a greater --memory, or ulimit -v where the system gave less; shorter" in done.err
     assert "groups refused" in done.err
     assert "--max-groups" not in done.err
 

@@ -53,11 +53,14 @@ def _member(data: bytes, plain: bytearray) -> tuple[bytes, str | None]:
 
 
 def _before_damage(inflater: zlib._Decompress, chunk: bytes) -> bytes:
-    """Zlib gives nothing of a piece that it refuses: byte by byte, all but the last is given."""
+    """Zlib gives nothing of a piece that it refuses: so one byte in and one byte out at a time."""
     plain = bytearray()
     try:
         for position in range(len(chunk)):
-            plain += inflater.decompress(chunk[position : position + 1])
+            piece = inflater.decompress(chunk[position : position + 1], 1)
+            while piece:
+                plain += piece
+                piece = inflater.decompress(inflater.unconsumed_tail, 1)
     except zlib.error:
         pass
     return bytes(plain)

@@ -3,21 +3,26 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import gzip
 import os
 import pty
 import random
 import select
+import sys
 import threading
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow
 import pytest
 
-from gigastream.sources.decompress import _CHUNKS, Decompression, _zstd_reason
+from gigastream.sources import decompress
+from gigastream.sources.decompress import _CHUNKS, READ_BYTES, Decompression, _zstd_reason
 from gigastream.sources.files import FileSource, OpenSource, SourceError, parse_source
 from gigastream.sources.gzip_members import _InflateError, _member_chunks
 from tests.oracle.compressed import inflate
@@ -225,6 +230,81 @@ def test_without_memory_a_stream_is_not_whole(
     source = opened(written(tmp_path, COMPRESSORS[compression](CONTENT)))
     assert everything(source) == CONTENT
     assert "no memory left" in str(source.damage)
+
+
+def test_a_decompressor_that_fails_otherwise_does_not_end_as_if_all_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def chunks(stream: object) -> Iterator[bytes]:
+        yield CONTENT
+        raise KeyError("what nobody thought of")
+
+    monkeypatch.setitem(_CHUNKS, "gzip", chunks)
+    monkeypatch.setattr(threading, "excepthook", lambda *_: None)
+    source = opened(written(tmp_path, gzip.compress(CONTENT)))
+    assert everything(source) == CONTENT
+    assert "what nobody thought of" in str(source.damage)
+
+
+@pytest.mark.parametrize("compression", COMPRESSORS)
+def test_what_decompresses_it_may_be_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compression: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "gigastream.sources.gzip_members", None)
+    source = OpenSource(written(tmp_path, COMPRESSORS[compression](CONTENT)))
+    with pytest.raises(SourceError, match=f"{compression} cannot be decompressed here"):
+        source.advance()
+    source.close()
+
+
+@pytest.mark.parametrize("compression", COMPRESSORS)
+def test_what_the_system_says_is_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compression: str
+) -> None:
+    content = _RANDOM.randbytes(200_000)
+
+    def read(descriptor: int, size: int) -> bytes:
+        data = os.read(descriptor, size)
+        if os.lseek(descriptor, 0, os.SEEK_CUR) > 150_000:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return data
+
+    compressed = COMPRESSORS[compression](content)
+    names = {name: getattr(os, name) for name in dir(os)}
+    monkeypatch.setattr(decompress, "os", SimpleNamespace(**{**names, "read": read}))
+    source = opened(written(tmp_path, compressed))
+    had = everything(source)
+    assert content.startswith(had)
+    assert len(had) > 100_000
+    assert str(source.damage).startswith("[Errno 5] Input/output error, at byte ")
+
+
+def test_all_that_a_cut_gzip_holds_is_had(tmp_path: Path) -> None:
+    """The last bytes of a stream may stand for more than fits into the chunk that they fill."""
+    compressed = gzip.compress(bytes(1 << 20), 9)
+    for cut in range(40, len(compressed) - 1, 7):
+        expected = zlib.decompressobj(31).decompress(compressed[:cut])
+        source = opened(written(tmp_path, compressed[:cut]))
+        assert everything(source) == expected
+        assert source.damage is not None
+
+
+def test_all_that_a_gzip_pipe_has_given_is_had() -> None:
+    """None of it waits for the byte behind."""
+    compressed = gzip.compress(bytes(1 << 20), 9)
+    sizes = {at: len(zlib.decompressobj(31).decompress(compressed[:at])) for at in range(40, 400)}
+    cut, expected = next((at, size) for at, size in sizes.items() if size > READ_BYTES)
+    reader, writer = os.pipe()
+    os.write(writer, compressed[:cut])
+    decompression = Decompression(reader, "gzip")
+    plain, had = decompression.start(), 0
+    while had < expected and select.select([plain], [], [], 20)[0]:
+        had += len(os.read(plain, 1 << 20))
+    os.close(plain)
+    os.close(writer)
+    decompression.wait_for_end()
+    assert had == expected
 
 
 def test_who_inflates_without_memory_does_not_say_damaged() -> None:
