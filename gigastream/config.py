@@ -70,7 +70,8 @@ def _parsed(path: str) -> dict[str, Any]:
             raise ConfigError(f"{path}: this is no UTF-8")
         return tomllib.loads(text)
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from None
+        meant = ": -c is a file of settings; --count ends after so many packets"
+        raise ConfigError(f"{path}: {error.strerror}{meant if path.isdigit() else ''}") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: {error}") from None
 

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """A protocol's name, and definitions of one's own."""
     parser.add_argument("protocol", nargs="?", metavar="PROTOCOL", help="list its fields")
-    parser.add_argument("--definitions", action="append", default=[], metavar="FILE.gsql")
+    parser.add_argument(
+        "--definitions",
+        action="append",
+        default=[],
+        metavar="FILE.gsql",
+        help="protocols, functions and interface sets of your own",
+    )
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """A function's name, and definitions of one's own."""
     parser.add_argument("function", nargs="?", metavar="NAME", help="only this one")
-    parser.add_argument("--definitions", action="append", default=[], metavar="FILE.gsql")
+    parser.add_argument(
+        "--definitions",
+        action="append",
+        default=[],
+        metavar="FILE.gsql",
+        help="protocols, functions and interface sets of your own",
+    )
     add_python(parser)
 
 

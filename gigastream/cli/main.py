@@ -81,6 +81,8 @@ def _nearest(name: str) -> str:
     from gigastream.gsql.diagnostics import did_you_mean
     from gigastream.shipped_queries import QUERY_SUFFIX, shipped_queries
 
+    if name in ("-V", "-v"):
+        return "gigastream --version"
     if name.startswith("-") or name.endswith(QUERY_SUFFIX) or name in shipped_queries():
         return f"gigastream run {name} …"
     return did_you_mean(name, COMMANDS) or "one of " + ", ".join(COMMANDS)

@@ -31,6 +31,8 @@ if it ends in .so, else the name of one that ships (gigastream queries); from th
 word on that is none of these, it is a BPF filter:
 gigastream run top.gsql flows -r a.pcap tcp port 443. Without a query, talkers is answered.
 
+A TIME is 100ms, 5s, 2min, 1h or 14d, a bare number being seconds; SIZE and BYTES are 64kB or 16MiB.
+
 -o spool:PATH runs the low level alone and writes what it puts out into a folder; --spool PATH runs
 the high level over such a folder, finished or still written: the folder's own queries, or others
 whose low level is the same.

@@ -13,7 +13,16 @@ from gigastream.engine._native import ffi, lib
 from gigastream.engine.attached_set import AttachedSet
 from gigastream.engine.batch import EngineError, check
 from gigastream.engine.filters import add_filter
-from gigastream.engine.host import NOTHING, UNKNOWN, HostSource, Scanned, message_of, scan
+from gigastream.engine.host import (
+    NOTHING,
+    UNKNOWN,
+    HostSource,
+    Scanned,
+    look_at,
+    message_of,
+    refusal,
+    scan,
+)
 from gigastream.engine.live import FULL_PACKET_BYTES, configure, hint_for
 from gigastream.engine.opening import check_tables, engine_settings
 from gigastream.engine.privileges import open_link
@@ -107,9 +116,15 @@ class Engine:
             name = os.fsencode(interface)
             check(lib.gs_engine_promise(self.native, name, promise, self._error), self._error)
         has_siblings = len(self._opened) + len(files) > 1
-        seen = [self._scanned(file) if has_siblings else UNKNOWN for file in files]
+        seen = [self._scanned(file) if has_siblings else self._alone(file) for file in files]
         for file, scanned in zip(files, seen, strict=True):
             self._add_file(file, scanned, promises.get(file.interface, NOTHING))
+
+    def _alone(self, file: File) -> Scanned:
+        """It waits for nobody; but what is no capture is told before any output has begun."""
+        if isinstance(file, FileSource) and file.is_file:
+            look_at(file, self._settings)
+        return UNKNOWN
 
     def _scanned(self, file: File) -> Scanned:
         """What is known of a file before it is opened: asked where one waits for another."""
@@ -298,13 +313,10 @@ class Engine:
         return next((problem for problem in problems if problem is not None), None)
 
     def _refused(self, message: str) -> SourceError:
-        """What ended too early for a capture may be a compressed one that is damaged."""
+        """The source's that the message begins with."""
         for host in self._opened:
-            if host is None or host.source.damage is None:
-                continue
-            label = host.given.label
-            if message.startswith((f"{label}: is empty", f"{label}: is too short")):
-                return SourceError(f"{label} is damaged: {host.source.damage}")
+            if host is not None and message.startswith(f"{host.given.label}: "):
+                return refusal(host.given.label, message, host.source.damage)
         return SourceError(message)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.opening import link_types
-from gigastream.late_dataclass import dataclass
+from gigastream.late_dataclass import dataclass, replace
 from gigastream.records.source import StreamSource
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource, NoRoomError, OpenSource, SourceError
@@ -88,6 +88,19 @@ class Scanned:
 UNKNOWN = Scanned(NOTHING, NOTHING)
 
 
+def refusal(label: str, message: str, damage: str | None) -> SourceError:
+    """What ended too early for a capture may be a compressed one that is damaged."""
+    is_short = message.startswith((f"{label}: is empty", f"{label}: is too short"))
+    if is_short and damage is not None:
+        return SourceError(f"{label} is damaged: {damage}")
+    return SourceError(message)
+
+
+def look_at(source: FileSource, settings: Settings) -> None:
+    """Read a file's first record. SourceError where it is no capture."""
+    scan(source, replace(settings, disorder_bytes=1))
+
+
 def scan(source: FileSource | PacketSource | StreamSource, settings: Settings) -> Scanned:
     """Read a file's first two blocks. SourceError where it is none."""
     opened, promise = source.opening(), ffi.new("struct gs_scanned_promise *")
@@ -100,7 +113,7 @@ def scan(source: FileSource | PacketSource | StreamSource, settings: Settings) -
     finally:
         opened.close()
     if status == lib.GS_ERROR:
-        raise SourceError(f"{source.label}: {message_of(error)}")
+        raise refusal(source.label, f"{source.label}: {message_of(error)}", opened.damage)
     if status != lib.GS_OK:
         return UNKNOWN
     least, high = int(promise.least_ns), int(promise.high_ns)

@@ -189,6 +189,11 @@ class Node:
     # Rows
 
     @property
+    def maker(self) -> Node:
+        """What makes its rows, where it passes all that are in its input on as they are."""
+        return self
+
+    @property
     def column_expressions(self) -> tuple[Expression, ...]:
         """What each column is made of, where all of them are expressions; else nothing."""
         return ()

@@ -16,6 +16,7 @@ from gigastream.sinks import COMMITS, Key, SinkError, check_columns, telling
 from gigastream.sinks.columns import Abilities, table_rows, table_schema
 from gigastream.sinks.sql import listed, quoted, quoted_table
 
+_MAGIC = slice(8, 12)
 _ABILITIES = Abilities(unsigned=True, nanoseconds=True)
 _TYPES = {
     pyarrow.bool_(): "BOOLEAN",
@@ -129,6 +130,12 @@ def _make(path: Path) -> None:
             left.unlink(missing_ok=True)
 
 
+def _is_database(path: Path) -> bool:
+    """Whether a file begins as databases of DuckDB do, encrypted ones, too."""
+    with path.open("rb") as file:
+        return file.read(_MAGIC.stop)[_MAGIC] == b"DUCK"
+
+
 def open_table(place: str, name: str, schema: pyarrow.Schema) -> DuckdbTable:
     """Open a table of the file at a path, made where it is not there. SinkError."""
     path = Path(place).absolute()
@@ -139,6 +146,8 @@ def open_table(place: str, name: str, schema: pyarrow.Schema) -> DuckdbTable:
                 _make(path)
             elif not path.is_file():  # a FIFO would be waited for
                 raise SinkError(f"{place}: it is no regular file", "another path", exit_code=2)
+            elif not _is_database(path):  # of csv, json or Parquet DuckDB makes one in memory
+                raise SinkError(f"{place}: it is no DuckDB database", "another path", exit_code=2)
             connection = duckdb.connect(str(path))
     except OSError as error:
         raise SinkError(f"{place}: {error.strerror}", exit_code=2) from None

@@ -189,6 +189,30 @@ def test_what_is_wrong_is_told_before_a_file_is_emptied(
     assert gigastream(*asked, "-o", "csv", *wrong).out == b""
 
 
+DAMAGED = b"\x1f\x8b\x09\0" + b"a" * 14
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"hello, world", gzip.compress(b"hello"), DAMAGED],
+    ids=["empty", "text", "compressed text", "damaged"],
+)
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_what_is_no_capture_is_told_before_a_file_is_emptied(
+    tmp_path: Path, form: str, jobs: str, content: bytes
+) -> None:
+    (tmp_path / "no.pcap").write_bytes(content)
+    kept = tmp_path / "kept"
+    kept.write_text("rows of yesterday")
+    asked = ("run", "-e", QUERY, "-r", tmp_path / "no.pcap", "-j", jobs)
+    done = gigastream(*asked, "-o", f"{form}:{kept}")
+    assert (done.code, kept.read_text()) == (2, "rows of yesterday")
+    if content == DAMAGED:
+        assert "no.pcap is damaged: the gzip stream is damaged" in done.err
+    assert gigastream(*asked, "-o", "csv").out == b""
+
+
 def test_a_capture_without_r_is_told() -> None:
     result = gigastream("run", "-e", PACKETS, "-r", DEMO_CAPTURE, str(DEMO_CAPTURE))
     assert result.code == 2

@@ -17,6 +17,8 @@ WRONG = {
     "no command": ((), "a command is missing"),
     "no such command": (("rnu",), "did you mean run?"),
     "no such option": (("run", "--spede", "2"), "--spede"),
+    "option of another tool": (("-V",), "hint: gigastream --version"),
+    "count of tcpdump": (("run", *SELECT, *DEMO, "-c", "5"), "--count ends after so many"),
     "no query": (("check",), "there is no query"),
     "misspelt query": (("run", *SELECT, "talkrs", *DEMO), "did you mean the query talkers?"),
     "misspelt query to check": (("check", "flow"), "did you mean the query flows?"),

@@ -42,6 +42,16 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
         parse_sink_place(f"duckdb:{tmp_path}/x.db").open("rows", SCHEMA)
 
 
+@pytest.mark.parametrize("content", [b"", b"DUCK", b"a,b\n1,2\n", b'{"a": 1, "b": 2}\n' * 9])
+def test_what_is_no_database_is_not_taken_for_one(tmp_path: Path, content: bytes) -> None:
+    """Of csv and JSON DuckDB makes a database in memory, which is gone with the process."""
+    path = tmp_path / "x.csv"
+    path.write_bytes(content)
+    with pytest.raises(SinkError, match=r"x\.csv: it is no DuckDB database"):
+        parse_sink_place(f"duckdb:{path}").open("rows", SCHEMA)
+    assert path.read_bytes() == content
+
+
 def test_of_two_that_make_it_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both have looked, and nothing was there: the second opens what the first has made."""
     from gigastream.sinks import duckdb as sink

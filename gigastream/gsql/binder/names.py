@@ -397,7 +397,10 @@ def _all_columns(sources: Sequence[SourceNames], names: Sequence[str]) -> str | 
         return f"it has {', '.join(names)}"
     tables = dict.fromkeys(table for source in sources for table in source.tables)
     if len(sources) == 1 and len(tables) > 1:
-        return "a union has the columns that all its parts have, of one type"
+        return (
+            "a union of protocols has the fields of a protocol that all are made on; for others "
+            "name queries: SELECT … FROM each"
+        )
     packets = all(isinstance(source, PacketNames) for source in sources)
     return f"`gigastream fields {next(iter(tables))}` lists them" if packets else None
 

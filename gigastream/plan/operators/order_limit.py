@@ -88,12 +88,13 @@ class OrderLimit(ClauseNode):
 
     @property
     def bounded(self) -> tuple[Expression, ...]:
-        made = self.input.column_expressions
+        made = self.input.maker.column_expressions
         return tuple(made[index] for index in self.held)
 
     def details(self, plan: Plan) -> Iterator[Detail]:
         shown = len(self.schema.columns)
-        names = [column.name for column in self.schema.columns] + list(self.input.made_of[shown:])
+        names = [column.name for column in self.schema.columns]
+        names += self.input.maker.made_of[shown:]
         keys = (names[index] + (" DESC" if down else "") for index, down in self.keys)
         yield "window", (", ".join(names[index] for index in self.windows) or "the stream",)
         yield "order", (", ".join(keys),) if self.keys else ()

@@ -31,6 +31,10 @@ class Sort(PassingNode):
     span: Span = field(default=NOWHERE, compare=False)
     """Of what needs the order."""
 
+    @property
+    def maker(self) -> Node:
+        return self.input.maker
+
     def asked_below(self, watched: Sequence[Monotone]) -> tuple[Monotone, ...]:
         return tuple(watched)
 
