@@ -51,7 +51,7 @@ from gigastream.ownership import UntrustedError
 from gigastream.records.source import AnySource
 from gigastream.settings import Settings
 from gigastream.shipped_queries import OBJECT_SUFFIX, QUERY_SUFFIX, hint_for
-from gigastream.sources.files import are_finite, are_small
+from gigastream.sources.files import FileSource, are_finite, are_small
 from gigastream.sources.live import LiveSource
 from gigastream.timestamps import EXTERNAL
 from gigastream.words import are, counted
@@ -128,6 +128,7 @@ def execute(arguments: argparse.Namespace) -> int:
         from gigastream.cli.run_spool import write_spool
 
         return verdict(*write_spool(arguments, config, plan, texts, sources, settings, root))
+    _look_at_lone_file(sources, settings)
     inputs = inputs_of(arguments, config, plan, texts, sources)
     writer = partial(run_over_captures, arguments, plan, sources, settings)
     if arguments.on == "spark":
@@ -138,6 +139,14 @@ def execute(arguments: argparse.Namespace) -> int:
     answering = _answer if not has_links(sources) else answer_links
     outputs = partial(open_outputs, arguments, wanted, plan, inputs, writer)
     return verdict(*answering(arguments, plan, sources, settings, texts.include, outputs, ends))
+
+
+def _look_at_lone_file(sources: Sequence[AnySource], settings: Settings) -> None:
+    """SourceError of what is no capture before an output is emptied; of several, all are read."""
+    from gigastream.engine.host import look_at
+
+    if len(sources) == 1 and isinstance(sources[0], FileSource) and sources[0].is_file:
+        look_at(sources[0], settings)
 
 
 def _refuse_pace_without_times(settings: Settings, sources: Sequence[AnySource]) -> None:

@@ -18,7 +18,6 @@ from gigastream.engine.host import (
     UNKNOWN,
     HostSource,
     Scanned,
-    look_at,
     message_of,
     refusal,
     scan,
@@ -116,15 +115,9 @@ class Engine:
             name = os.fsencode(interface)
             check(lib.gs_engine_promise(self.native, name, promise, self._error), self._error)
         has_siblings = len(self._opened) + len(files) > 1
-        seen = [self._scanned(file) if has_siblings else self._alone(file) for file in files]
+        seen = [self._scanned(file) if has_siblings else UNKNOWN for file in files]
         for file, scanned in zip(files, seen, strict=True):
             self._add_file(file, scanned, promises.get(file.interface, NOTHING))
-
-    def _alone(self, file: File) -> Scanned:
-        """It waits for nobody; but what is no capture is told before any output has begun."""
-        if isinstance(file, FileSource) and file.is_file:
-            look_at(file, self._settings)
-        return UNKNOWN
 
     def _scanned(self, file: File) -> Scanned:
         """What is known of a file before it is opened: asked where one waits for another."""
