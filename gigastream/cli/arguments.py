@@ -91,6 +91,14 @@ def add_query_options(parser: argparse.ArgumentParser) -> None:
         metavar="[QUERY.]NAME=VALUE",
         help="a parameter's value",
     )
+    add_definitions(group)
+    add_python(group)
+    group.add_argument("--library", metavar="DIR", help="where FROM dir/name looks for queries")
+    group.add_argument("-c", "--config", metavar="FILE.toml", help="settings from a file")
+
+
+def add_definitions(group: argparse._ActionsContainer) -> None:
+    """Add --definitions."""
     group.add_argument(
         "--definitions",
         action="append",
@@ -98,9 +106,6 @@ def add_query_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.gsql",
         help="protocols, functions and interface sets of your own",
     )
-    add_python(group)
-    group.add_argument("--library", metavar="DIR", help="where FROM dir/name looks for queries")
-    group.add_argument("-c", "--config", metavar="FILE.toml", help="settings from a file")
 
 
 def add_python(group: argparse._ActionsContainer) -> None:

@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from gigastream.cli.arguments import add_definitions
 from gigastream.cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,13 +17,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """A protocol's name, and definitions of one's own."""
     parser.add_argument("protocol", nargs="?", metavar="PROTOCOL", help="list its fields")
-    parser.add_argument(
-        "--definitions",
-        action="append",
-        default=[],
-        metavar="FILE.gsql",
-        help="protocols, functions and interface sets of your own",
-    )
+    add_definitions(parser)
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from gigastream.cli.arguments import add_python
+from gigastream.cli.arguments import add_definitions, add_python
 from gigastream.cli.errors import UsageError
 from gigastream.cli.fields import print_columns
 
@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """A function's name, and definitions of one's own."""
     parser.add_argument("function", nargs="?", metavar="NAME", help="only this one")
-    parser.add_argument(
-        "--definitions",
-        action="append",
-        default=[],
-        metavar="FILE.gsql",
-        help="protocols, functions and interface sets of your own",
-    )
+    add_definitions(parser)
     add_python(parser)
 
 
