@@ -127,6 +127,32 @@ def add_query_files(parser: argparse.ArgumentParser) -> None:
     )
 
 
+class _OnePlace(argparse.Action):
+    """A later value takes an earlier one's place, an alias's, unless that named a place, too."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option: str | None = None,
+    ) -> None:
+        before = getattr(namespace, self.dest)
+        if before is not None and ":" in before and before != values:
+            raise UsageError(
+                f"the rows have one place: -o {before}, or -o {values}",
+                "a command for each",
+            )
+        setattr(namespace, self.dest, values)
+
+
+def add_output(parser: argparse._ActionsContainer, help_text: str) -> None:
+    """Add -o of a command whose rows have one place."""
+    parser.add_argument(
+        "-o", "--output", action=_OnePlace, metavar="FORMAT[:PATH]", help=help_text
+    )
+
+
 def add_options(group: argparse._ActionsContainer, options: Sequence[Option]) -> None:
     """Add options that are declared once, for whoever reads them."""
     for option in options:

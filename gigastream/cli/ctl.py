@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from gigastream.cli.arguments import (
     CommandParser,
     add_options,
+    add_output,
     add_socket,
     argument_type,
     parse_parameter,
@@ -301,9 +302,7 @@ def _set_words(parser: argparse.ArgumentParser) -> None:
 def _tail_words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="[SET.]NAME", help="of a query, or of a set that has one")
     parser.add_argument("--set", metavar="NAME", help="where two sets have a query of that name")
-    parser.add_argument(
-        "-o", "--output", metavar="FORMAT[:PATH]", help="table, csv, json, arrow or parquet"
-    )
+    add_output(parser, "table, csv, json, arrow or parquet")
     parser.add_argument(
         "--count",
         type=argument_type(parse_count),

@@ -8,6 +8,7 @@ import argparse
 from gigastream.cli.arguments import (
     add_access_options,
     add_options,
+    add_output,
     add_query_options,
     argument_type,
 )
@@ -134,11 +135,9 @@ def _add_sources(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_outputs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FORMAT[:PATH]",
-        help=f"{', '.join(name + _NOTES.get(name, '') for name in FORMATS)}; "
+    add_output(
+        parser,
+        f"{', '.join(name + _NOTES.get(name, '') for name in FORMATS)}; "
         f"{', '.join(sink.form for sink in SINKS.values())}; spool:PATH",
     )
     parser.add_argument(

@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
-from gigastream.cli.arguments import add_access_options, argument_type
+from gigastream.cli.arguments import add_access_options, add_output, argument_type
 from gigastream.cli.errors import UsageError
 from gigastream.settings import parse_bytes, parse_duration
 
@@ -72,9 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_cat_options(group: argparse._ActionsContainer) -> None:
-    group.add_argument(
-        "-o", "--output", metavar="FORMAT[:PATH]", help="table, json, csv, arrow, parquet"
-    )
+    add_output(group, "table, json, csv, arrow, parquet")
     group.add_argument(
         "--generation", type=int, metavar="N", help="of this generation (the newest, and before)"
     )

@@ -45,6 +45,15 @@ WRONG = {
     "missing query file": (("run", "missing.gsql", *DEMO), "missing.gsql: No such file"),
     "no such format": (("run", *SELECT, *DEMO, "-o", "xml"), "one of table, json, csv"),
     "no path": (("run", *SELECT, *DEMO, "-o", "csv:"), "csv: names no path"),
+    "two places": (
+        ("run", *SELECT, *DEMO, "-o", "csv:one.csv", "-o", "parquet:two"),
+        "the rows have one place: -o csv:one.csv, or -o parquet:two",
+    ),
+    "two places of a spool's rows": (
+        ("spool", "cat", "rows", "-o", "csv:one.csv", "-o", "json"),
+        "the rows have one place: -o csv:one.csv, or -o json",
+    ),
+    "a place behind an alias's": (("run", *SELECT, *DEMO, "-o", "csv", "-o", "xml"), "one of table"),
     "disorder": (("run", *SELECT, *DEMO, "--disorder", "much"), "'much' is not a size"),
     "no disorder": (("run", *SELECT, *DEMO, "--disorder", "0"), "at least 1, or 'all'"),
     "slack": (("run", *SELECT, *DEMO, "--slack", "2 weeks"), "is not a time"),
