@@ -148,9 +148,7 @@ class _OnePlace(argparse.Action):
 
 def add_output(parser: argparse._ActionsContainer, help_text: str) -> None:
     """Add -o of a command whose rows have one place."""
-    parser.add_argument(
-        "-o", "--output", action=_OnePlace, metavar="FORMAT[:PATH]", help=help_text
-    )
+    parser.add_argument("-o", "--output", action=_OnePlace, metavar="FORMAT[:PATH]", help=help_text)
 
 
 def add_options(group: argparse._ActionsContainer, options: Sequence[Option]) -> None:

@@ -53,7 +53,10 @@ WRONG = {
         ("spool", "cat", "rows", "-o", "csv:one.csv", "-o", "json"),
         "the rows have one place: -o csv:one.csv, or -o json",
     ),
-    "a place behind an alias's": (("run", *SELECT, *DEMO, "-o", "csv", "-o", "xml"), "one of table"),
+    "no such format behind another": (
+        ("run", *SELECT, *DEMO, "-o", "csv", "-o", "xml"),
+        "one of table, json, csv",
+    ),
     "disorder": (("run", *SELECT, *DEMO, "--disorder", "much"), "'much' is not a size"),
     "no disorder": (("run", *SELECT, *DEMO, "--disorder", "0"), "at least 1, or 'all'"),
     "slack": (("run", *SELECT, *DEMO, "--slack", "2 weeks"), "is not a time"),
