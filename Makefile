@@ -113,6 +113,8 @@ $(VENV)/installed: $(ENGINE)
 	@echo "setting up $(VENV) (a minute or two, once)" >&2
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python $(INSTALL) --editable '.[bench,daemon,delta,duckdb,iceberg,postgres,spark,test]'
+	@# Images of containers often set PYTHONDONTWRITEBYTECODE: each start would compile all it imports.
+	@$(BIN)/python -m compileall -q gigastream spark_sink
 	@touch $@
 
 # An installed copy, not the working tree: its extension must not get in the other's way.
