@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
@@ -60,12 +61,12 @@ def compile_query_set(
     compiler = find_compiler()
     flags = (*FLAGS, *_effort(text), *(() if portable else NATIVE), *_sanitizer_flags())
     is_brief &= os.environ.get(OPTIMIZE) != "always"
-    if is_brief and not os.path.lexists(_target(text, compiler, flags, headers)):
+    if is_brief and not _is_there(_target(text, compiler, flags, headers)):
         flags = (*FLAGS, *BRIEF, *NATIVE, *_sanitizer_flags())
     try:
         for _ in range(_TURNS):
             target = _target(text, compiler, flags, headers)
-            if os.path.lexists(target):
+            if _is_there(target):
                 break
             _compile(text, compiler, flags, headers, target)
         else:
@@ -133,6 +134,18 @@ def _sanitizer_flags() -> tuple[str, ...]:
 
 def _target(text: str, compiler: str, flags: Sequence[str], headers: Sequence[Path]) -> Path:
     return cache_directory() / f"{_key(text, compiler, flags, headers)}.so"
+
+
+def _is_there(target: Path) -> bool:
+    """Whether there is an object, or what will be refused in its place.
+
+    One that got a second name, from a profiler or a backup, is not loaded, but made anew.
+    """
+    try:
+        found = os.lstat(target)
+    except FileNotFoundError:
+        return False
+    return found.st_nlink == 1 or not stat.S_ISREG(found.st_mode)
 
 
 def _key(text: str, compiler: str, flags: Sequence[str], headers: Sequence[Path]) -> str:
