@@ -25,7 +25,9 @@ def main() -> int:
         from gigastream.cli.stderr import open_standard_streams
 
         open_standard_streams()
-        return run_command_line(sys.argv[1:])
+        code = run_command_line(sys.argv[1:])
+        gc.freeze()  # what is left goes with the process: at its end Python would look through it
+        return code
     except KeyboardInterrupt:
         return _INTERRUPTED
 
