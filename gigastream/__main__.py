@@ -41,6 +41,7 @@ def _load() -> None:
     import os
     import signal
 
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # who ignored it leaves us no child's end
     _outlive_sigusr1()
     is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_ours:

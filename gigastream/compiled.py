@@ -171,7 +171,8 @@ class _PlanUnpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         found = super().find_class(module, name) if module.startswith(_MODULES) else None
-        if not isinstance(found, type):
+        # a name with dots, or of what a module imports, may lead out of them
+        if not isinstance(found, type) or not found.__module__.startswith(_MODULES):
             raise pickle.UnpicklingError(f"{module}.{name} is no part of a plan")
         return found
 

@@ -26,6 +26,8 @@ _QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", re.ASCII)
 MAX_BURST_PACKETS = 256
 MAX_COUNT = 2**32 - 1
 """What the engine's counts hold."""
+GREATEST_PRIORITY = 1_000_000_000
+"""Of a daemon's query set; the least is minus so much."""
 MAX_SIZE = 2**63 - 1
 """What its sizes and times hold."""
 MAX_DIGITS = 30

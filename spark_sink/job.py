@@ -81,7 +81,7 @@ class JobOptions:
     trigger: Mapping[str, Any] = field(default_factory=lambda: {"processingTime": "0 seconds"})
     master: str | None = None
     state: str | None = None
-    """Where open windows wait (session.STATE_STORES); None: as it was begun (state_choice.py)."""
+    """Where open windows wait (session.py); None: as it was begun (state_choice.py)."""
     point: str | None = None
     """Where a new checkpoint takes up: a time, or another checkpoint."""
     settings: Mapping[str, str] = field(default_factory=dict)

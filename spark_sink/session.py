@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 SPOOL = "spool"
 """No state store: the spool is the state (window_complete/)."""
 MEMORY = "memory"
-STATE_STORES = (MEMORY, "rocksdb", SPOOL)
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set by spark-submit, whose Java is there already."""
 _STATE = "spark.sql.streaming.stateStore"
@@ -96,10 +95,10 @@ def make_session(
     """Return the session that is there, or start one at `master` (default: here, on all cores).
 
     A `master` sc://…, or SPARK_REMOTE in the environment, makes it a client of Spark Connect.
-    `state` is one of STATE_STORES. `settings` are Spark's own and go before ours. `log` is the file
-    for what Java prints; none: a temporary one. `class_names`: where Java writes what it loads, if
-    it has no archive of it. `watch` stands around the start in a Java of ours. Raises JobError
-    where PySpark or Java is missing, or Java or the session does not start.
+    `state` is MEMORY, "rocksdb" or SPOOL. `settings` are Spark's own and go before ours. `log` is
+    the file for what Java prints; none: a temporary one. `class_names`: where Java writes what it
+    loads, if it has no archive of it. `watch` stands around the start in a Java of ours. Raises
+    JobError where PySpark or Java is missing, or Java or the session does not start.
     """
     require_pyspark()
     from pyspark.sql import SparkSession

@@ -8,8 +8,6 @@
 
 #include "gs_types.h"
 
-#define GS_DIGITS_SLACK 8
-
 #define GS_EIGHT_DIGITS UINT32_C(100000000)
 
 /* The eight digits of x < 10^8 as a byte each, 0 to 9, the first in the least byte: x is halved

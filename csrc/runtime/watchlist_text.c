@@ -3,6 +3,7 @@
  * types of its columns. A line that is wrong is left out and counted. What stands there is never
  * told: a query may name any file that its reader may read. */
 #include <arpa/inet.h>
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -52,11 +53,20 @@ static bool parse_signed(const char *text, uint64_t most, struct gs_list_cell *c
     return true;
 }
 
+/* A host program's locale may have another point than the one that was looked for. */
+static double point_number(const char *text, char **end)
+{
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    double value = strtod_l(text, end, plain);
+    freelocale(plain);
+    return value;
+}
+
 static bool parse_float(const char *text, struct gs_list_cell *cell)
 {
     char *end;
     if (text[strspn(text, "0123456789+-.eE")] != '\0') return false;
-    double value = strtod(text, &end);
+    double value = point_number(text, &end);
     cell->a = 0;
     memcpy(&cell->b, &value, sizeof value);
     return end != text && *end == '\0' && isfinite(value);

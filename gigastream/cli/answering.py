@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ from gigastream.outputs import (
 from gigastream.outputs.delivery import Delivered, Delivery, RowTarget
 from gigastream.outputs.file import STDOUT_LABEL, Identity, identity
 from gigastream.records.source import StreamSource
+from gigastream.shipped_queries import OBJECT_SUFFIX
 from gigastream.sinks import is_sink, parse_sink_place
 from gigastream.sources.files import FileSource
 from gigastream.words import counted
@@ -134,9 +136,13 @@ def open_outputs(
     if not arguments.trace:
         raise UsageError("--trace names no file", "--trace FILE")
     if is_sink(wanted):
+        tables = {os.path.realpath(path) for path, _ in paths_written(wanted, plan)}
+        if os.path.realpath(arguments.trace) in tables:
+            raise UsageError(f"--trace {arguments.trace}: the rows go there", "--trace FILE")
         traces = traces_to(path_of(arguments.trace), inputs)
+        rows = open_output(wanted, plan, inputs, writer)
         traces.begin()
-        return Outputs(open_output(wanted, plan, inputs, writer), traces)
+        return Outputs(rows, traces)
     rows = _rows_to(wanted, plan, inputs)
     own = (place.file.fileno() for place in rows.places)
     taken = {key: "what the rows go to" for file in own if (key := identity(file)) is not None}
@@ -172,14 +178,46 @@ def inputs_of(
     found += [(path, "a query of the library") for path in in_library]
     found += [(arguments.config, "the configuration file")] if arguments.config else []
     found += [(path, "a list that a query reads") for path in _lists(plan)]
+    found += [(word, "the compiled queries") for word in arguments.words if _is_object(word)]
+    folders = texts.include if texts else ()
+    found += [(path, "C of a definition file") for at in folders for path in at.glob("*.h")]
     known = ((identity(file), what) for file, what in found)
     return {own: what for own, what in known if own is not None}
 
 
+def refuse_feedback(
+    arguments: argparse.Namespace, wanted: str, plan: Plan, sources: Sequence[AnySource]
+) -> None:
+    """Refuse to write into a folder whose files are a STREAM's records: they would be read again.
+
+    UsageError.
+    """
+    places = [source.place for source in sources if isinstance(source, StreamSource)]
+    folders = (place for place in places if isinstance(place, str) and os.path.isdir(place))
+    read = set(map(os.path.realpath, folders))
+    written = [path for path, _ in paths_written(wanted, plan)]
+    written += [arguments.trace] if arguments.trace else []
+    for path in written:
+        found = os.path.realpath(path)
+        if read & {found, os.path.dirname(found)}:
+            raise UsageError(
+                f"{path} lies where records are read (--stream): it would be read again",
+                "a folder of its own",
+            )
+
+
+def _is_object(word: str) -> bool:
+    return word.endswith(OBJECT_SUFFIX)
+
+
 def _lists(plan: Plan) -> Iterator[bytes | str]:
-    """Find the constants from which functions prepare something: they may name files."""
+    """Find the files of watchlists, and the constants from which functions prepare something.
+
+    These may name files.
+    """
     from gigastream.gsql.expressions import Constant
 
+    yield from (watchlist.path for watchlist in plan.watchlists)
     calls = (call for node in plan.nodes for call in node.calls)
     prepared = (call.arguments[call.handle] for call in calls if call.handle is not None)
     for argument in prepared:

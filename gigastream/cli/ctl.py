@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from gigastream.cli.stderr import harmless, say
 from gigastream.late_dataclass import replace
 from gigastream.options import SPOOL_OPTIONS
 from gigastream.paths import CONTROL_SOCKET
-from gigastream.settings import parse_bytes, parse_count, parse_period
+from gigastream.settings import GREATEST_PRIORITY, parse_bytes, parse_count, parse_period
 
 if TYPE_CHECKING:
     from gigastream.daemon.client import ControlClient
@@ -276,6 +277,13 @@ def _parse_seconds(text: str) -> float:
     return parse_period(text) / _SECOND_NS
 
 
+def _parse_priority(text: str) -> int:
+    with suppress(ValueError):
+        if abs(number := int(text)) <= GREATEST_PRIORITY:
+            return number
+    raise ValueError(f"'{text}' is no number from -{GREATEST_PRIORITY:,} to {GREATEST_PRIORITY:,}")
+
+
 def _no_words(_parser: argparse.ArgumentParser) -> None:
     pass
 
@@ -345,7 +353,11 @@ def _add_words(parser: argparse.ArgumentParser) -> None:
         help="begin at the next window's edge, or with the one that is running, marked (edge)",
     )
     parser.add_argument(
-        "--priority", type=int, default=0, metavar="N", help="the least is shed first (0)"
+        "--priority",
+        type=argument_type(_parse_priority),
+        default=0,
+        metavar="N",
+        help="the least is shed first (0)",
     )
     parser.add_argument(
         "--low-level-only", action="store_true", help="nothing but the spool is written"

@@ -23,6 +23,7 @@ from gigastream.cli.answering import (
     open_output,
     open_outputs,
     position_of,
+    refuse_feedback,
     spool_root,
     summarise,
     wanted_output,
@@ -130,6 +131,7 @@ def execute(arguments: argparse.Namespace) -> int:
         return verdict(*write_spool(arguments, config, plan, texts, sources, settings, root))
     _look_at_lone_file(sources, settings)
     inputs = inputs_of(arguments, config, plan, texts, sources)
+    refuse_feedback(arguments, wanted, plan, sources)
     writer = partial(run_over_captures, arguments, plan, sources, settings)
     if arguments.on == "spark":
         from gigastream.cli.run_on_spark import answer_on_spark

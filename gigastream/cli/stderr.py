@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 
 _ERASE_LINE = "\r\x1b[K"
 _CONTROLS = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -63,12 +64,17 @@ def is_terminal() -> bool:
 
 
 def open_standard_streams() -> None:
-    """Let no file become stdin, stdout or stderr because these are closed: nothing is there."""
+    """Let no file become stdin, stdout or stderr because these are closed: nothing is there.
+
+    What a terminal's letters do not have is no fault of what is told there.
+    """
     for number, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, mode)  # takes the least number that is free
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 def _write(descriptor: int, content: bytes, patience_ms: int) -> None:

@@ -151,11 +151,11 @@ def _is_there(target: Path) -> bool:
 def _key(text: str, compiler: str, flags: Sequence[str], headers: Sequence[Path]) -> str:
     digest = hashlib.sha256()
     for part in (text, compiler, str(os.stat(compiler).st_mtime_ns), _processor(), *flags):
-        digest.update(part.encode() + b"\0")
+        digest.update(os.fsencode(part) + b"\0")
     for folder in (include_directory(), *headers):
         for header in headers_in(folder):
             with suppress(FileNotFoundError):  # an editor's, which has come and gone
-                digest.update(header.name.encode() + header.read_bytes())
+                digest.update(os.fsencode(header.name) + header.read_bytes())
     return digest.hexdigest()[:32]
 
 

@@ -84,6 +84,7 @@ def fork(guarded: Guarded) -> tuple[int, int, int]:
 
 
 def _main(guarded: Guarded) -> int:
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # whoever began us may have ignored it
     compiler = os.fork()
     if compiler == 0:
         _become_compiler(guarded)

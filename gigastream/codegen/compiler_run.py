@@ -267,8 +267,19 @@ def _forked(guarded: guard.Guarded) -> tuple[int, str]:
                 pass
     finally:
         os.close(stdin)  # whoever interrupts us ends the compiler, too: it is in the folder
-        _, status = os.waitpid(child, 0)
+        status = _status_of(child)
     return os.waitstatus_to_exitcode(status), said.decode(errors="replace")
+
+
+def _status_of(child: int) -> int:
+    """How it ended; where a program that we are part of ignores SIGCHLD nobody is told.
+
+    Then the result says it, by being there.
+    """
+    try:
+        return os.waitpid(child, 0)[1]
+    except ChildProcessError:
+        return 0
 
 
 @contextmanager

@@ -159,7 +159,12 @@ class ControlClient:
         return _decoded(line, kind, self.path)
 
     def _send(self, request: Request) -> None:
-        line = encoded_line(request)
+        try:
+            line = encoded_line(request)
+        except UnicodeEncodeError as error:
+            raise ControlError(
+                f"{error.object!a} is no UTF-8: a daemon cannot be asked so"
+            ) from None
         if len(line) > MAX_REQUEST_BYTES:
             raise ControlError(f"a request of {len(line):,} bytes is more than a daemon reads")
         try:

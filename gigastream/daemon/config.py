@@ -66,7 +66,7 @@ from gigastream.options import LIVENESS_OPTIONS, OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.outputs import FORMATS
 from gigastream.paths import CONTROL_SOCKET
 from gigastream.query_texts import QueryFileError, read_query_file
-from gigastream.settings import Settings, SettingsError, parse_period
+from gigastream.settings import GREATEST_PRIORITY, Settings, SettingsError, parse_period
 from gigastream.shipped_queries import shipped_queries
 from gigastream.sinks import SINKS, is_sink
 from gigastream.sources.files import SourceError
@@ -82,7 +82,6 @@ _MOST_SHIFT = 30
 _MSGSPEC_PLACE = re.compile(r"(.*?)(?: - at `\$\.?([^`.\[]*)[^`]*`)?", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `([^`]+)`")
 _NO_DEVICE = re.compile(r"[\s/\x00-\x1f\x7f-\x9f]")
-_GREATEST_PRIORITY = 1_000_000_000
 _Table = TypeVar("_Table", bound=msgspec.Struct)
 _Value = TypeVar("_Value")
 
@@ -307,8 +306,8 @@ class _DaemonConfigReader:
             self._refuse((*path, "low-level-only"), message, 'output = ["spool:PATH"]')
         if table.keep is not None and table.keep < 1:
             self._refuse((*path, "keep"), "keep is at least 1")
-        if abs(table.priority) > _GREATEST_PRIORITY:
-            what = f"priority is from -{_GREATEST_PRIORITY:,} to {_GREATEST_PRIORITY:,}"
+        if abs(table.priority) > GREATEST_PRIORITY:
+            what = f"priority is from -{GREATEST_PRIORITY:,} to {GREATEST_PRIORITY:,}"
             self._refuse((*path, "priority"), what)
         if SET_NAME.fullmatch(name) is None:
             what = f"{name[:WORD_MOST]!r} is no name of a set"

@@ -21,7 +21,7 @@ from gigastream.engine.statistics import (
     OperatorStatistics,
     SourceStatistics,
 )
-from gigastream.settings import Settings
+from gigastream.settings import GREATEST_PRIORITY, Settings
 
 MAX_REQUEST_BYTES = 1 << 20
 """Of a client's line."""
@@ -58,8 +58,8 @@ class CheckText(_Asked, tag="check", frozen=True, kw_only=True):
 
 Name = Annotated[str, msgspec.Meta(max_length=255)]
 """That a client says: none is longer."""
-_Positive = Annotated[int, msgspec.Meta(ge=1)]
-_Amount = Annotated[int, msgspec.Meta(ge=0)]
+_Positive = Annotated[int, msgspec.Meta(ge=1, lt=2**63)]
+_Amount = Annotated[int, msgspec.Meta(ge=0, lt=2**63)]
 
 
 class SpoolSpec(_Told, frozen=True, kw_only=True, omit_defaults=True):
@@ -86,13 +86,13 @@ class QuerySetSpec(_Told, frozen=True, kw_only=True):
     outputs: tuple[str, ...] = ()
     """FORMAT:PATH each, as `gigastream run -o` has them; spool:PATH takes the low level."""
     first_window: FirstWindow = "edge"
-    priority: int = 0
+    priority: Annotated[int, msgspec.Meta(ge=-GREATEST_PRIORITY, le=GREATEST_PRIORITY)] = 0
     """What is shed first under overload is the least."""
     low_level_only: bool = False
     """Nothing but the spool is asked for: no high level runs here."""
-    rotate_bytes: int | None = None
-    rotate_ns: int | None = None
-    keep: int | None = None
+    rotate_bytes: _Positive | None = None
+    rotate_ns: _Positive | None = None
+    keep: _Amount | None = None
     """Of its files, as OutputSpec has them; all None: they are written in place."""
     cut_column: bool = False
     """Rows in csv and JSON say in a column, gs.cut, whether their window was cut."""

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from gigastream.daemon.config_streams import is_port
 from gigastream.daemon.daemon_config import DaemonConfig
 from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import QuerySetSpec
@@ -21,6 +22,7 @@ from gigastream.ownership import UntrustedError
 
 WORD_MOST = 255
 """Characters of a name that a client says: more is refused, and told in short."""
+_READ_AGAIN = "lies where the records of a STREAM are read: it would be read again"
 _TEXT_MOST = 4096
 """Characters of a file's or an output's name, as the kernel has it."""
 SET_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", re.ASCII)
@@ -59,9 +61,13 @@ class OutputPlaces:
     """The daemon's own folders, where no row belongs."""
     tables: bool = False
     """Whether there is who fills them."""
+    read: frozenset[Path] = frozenset()
+    """Of STREAMs: what is written into such a folder would be read again."""
 
     def check(self, name: str, path: Path, *, is_configured: bool) -> None:
         """Refuse a path of a set's output. DaemonError."""
+        if _is_read(path, self.read):
+            raise DaemonError(f"{name}: {path} {_READ_AGAIN}", "a folder of its own")
         if path in self.outputs:
             return
         folders = (*self.folders, *self.own) if is_configured else self.folders
@@ -122,7 +128,17 @@ def places_of(
     _check_code(config)
     own = tuple(dict.fromkeys((*(path.parent for path in outputs), *own)))
     private = tuple(each for each in (*kept.values(), config.socket.parent) if each is not None)
-    return OutputPlaces(config.folders, own, frozenset(outputs), private, tables)
+    places = (stream.place for stream in config.streams if not is_port(stream.place))
+    read = frozenset(Path(os.path.realpath(place)) for place in places)
+    for path in outputs:
+        if _is_read(path, read):
+            raise PlacesError(f"{path} {_READ_AGAIN}", "a folder of its own", "output")
+    return OutputPlaces(config.folders, own, frozenset(outputs), private, tables, read)
+
+
+def _is_read(path: Path, places: frozenset[Path]) -> bool:
+    real = Path(os.path.realpath(path))
+    return real in places or real.parent in places
 
 
 def misplaced(config: DaemonConfig) -> PlacesError | None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -95,7 +96,7 @@ class AttachedSet:
         if turn is not None:
             native.number, native.turn = turn.number, turn.word.native
         loaded = ffi.new("struct gs_attached_set **")
-        status = lib.gs_attached_load(str(self.code).encode(), native, loaded, self._error)
+        status = lib.gs_attached_load(os.fsencode(self.code), native, loaded, self._error)
         self._native: Any = loaded[0]
         has_packets = not (high_level_only or is_low_elsewhere)
         self._lists = Watchlists(plan.watchlists if has_packets else (), loaded[0])

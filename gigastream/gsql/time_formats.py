@@ -10,7 +10,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 MOST_BYTES = 1000
-SIGNS = "a A b B d f g G H I j m M n p S u U V w W y Y z Z %"
 _DAYS = (b"Monday", b"Tuesday", b"Wednesday", b"Thursday", b"Friday", b"Saturday", b"Sunday")
 _MONTHS = (b"January", b"February", b"March", b"April", b"May", b"June", b"July", b"August",
            b"September", b"October", b"November", b"December")  # fmt: skip

@@ -122,7 +122,6 @@ class Delivery:
         self._waiting: deque[tuple[str, Batch, int]] = deque()
         self._bytes = 0
         self._is_over = False
-        self._abandoned_rows = 0
         self._impatient_since: float | None = None
         self._is_abandoned = False
         self._problem: BaseException | None = None

@@ -191,7 +191,7 @@ class RecordFolder:
 
         False: there is no descriptor left for it, nor for those behind it.
         """
-        path = os.path.join(self._path, name)
+        path = os.path.join(self._path, name.replace("\n", "\ufffd"))  # as messages call it
         self._taken[name] = identity
         try:
             descriptor = os.open(name, _OPEN_IN_FOLDER, dir_fd=folder)

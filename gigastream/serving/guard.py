@@ -40,8 +40,9 @@ class Guard:
     def run(self) -> int:
         """Return the exit code: 0 once it is stopped, else that of what cannot serve."""
         while not self._is_over:
-            child = _start(self._serve)
+            child, held = _start(self._serve)
             status = self._watch(child)
+            os.close(held)
             if self._is_over:
                 break
             if os.WIFEXITED(status):
@@ -71,13 +72,16 @@ class Guard:
         return held > self._most_bytes
 
 
-def _start(serve: Callable[[], int]) -> int:
-    """Begin a process that ends when this one does, whatever ends this one."""
+def _start(serve: Callable[[], int]) -> tuple[int, int]:
+    """Begin a process that ends when this one does, whatever ends this one.
+
+    Return it, and the descriptor by which it knows: its other end is closed with us.
+    """
     reading, writing = os.pipe()
     child = os.fork()
     if child:
         os.close(reading)
-        return child
+        return child, writing
     os.close(writing)
     threading.Thread(target=_end_with, args=(reading,), daemon=True).start()
     code = 1

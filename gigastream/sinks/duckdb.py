@@ -140,6 +140,7 @@ def open_table(place: str, name: str, schema: pyarrow.Schema) -> DuckdbTable:
     """Open a table of the file at a path, made where it is not there. SinkError."""
     path = Path(place).absolute()
     try:
+        str(path).encode()  # what DuckDB cannot be given it tells in C++
         path.parent.mkdir(parents=True, exist_ok=True)
         with telling(place, (duckdb.Error,), exit_code=2):
             if not path.exists():
@@ -151,6 +152,8 @@ def open_table(place: str, name: str, schema: pyarrow.Schema) -> DuckdbTable:
             connection = duckdb.connect(str(path))
     except OSError as error:
         raise SinkError(f"{place}: {error.strerror}", exit_code=2) from None
+    except UnicodeEncodeError:
+        raise SinkError(f"{place!a}: DuckDB takes names in UTF-8", "another path", 2) from None
     label = f"table {name} of {place}"
     table = DuckdbTable(connection, label, name, table_schema(schema, _ABILITIES))
     table.begin()

@@ -52,7 +52,9 @@ class CompiledFilter:
 
     def _compile(self, capture: int, text: str) -> None:
         program = ctypes.byref(self._program)
-        status = self._library.pcap_compile(capture, program, text.encode(), 1, _NETMASK_UNKNOWN)
+        status = self._library.pcap_compile(
+            capture, program, os.fsencode(text), 1, _NETMASK_UNKNOWN
+        )
         if status != 0:
             message = self._library.pcap_geterr(capture).decode(errors="replace")
             raise FilterError(f"filter '{text}': {message}", _hint(text))

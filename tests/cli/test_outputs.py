@@ -232,6 +232,41 @@ def test_no_other_file_that_is_read_is_overwritten(tmp_path: Path) -> None:
     assert gigastream("run", *words, "-o", "csv:rows", cwd=tmp_path).code == 0
 
 
+@pytest.mark.parametrize("output", ["csv:{}", "json:{}"])
+@pytest.mark.parametrize("name", ["office.csv", "traffic.h", "asked.so"])
+def test_nor_a_watchlist_nor_code(tmp_path: Path, name: str, output: str) -> None:
+    """Of a mapped object the end of the run would be the end of the process."""
+    (tmp_path / "office.csv").write_text("net,room\n10.20.0.80,cellar\n")
+    (tmp_path / "traffic.h").write_text("/* nothing */\n")
+    (tmp_path / "traffic.gsql").write_text("/* nothing */\n")
+    asked = "SELECT time, room WATCHLIST_JOIN FROM IPV4 p, 'office.csv' w WHERE p.srcIP = w.net"
+    assert gigastream("compile", "-e", PACKETS, "-o", "asked.so", cwd=tmp_path).code == 0
+    kept = (tmp_path / name).read_bytes()
+    queries = (
+        ("asked.so",) if name == "asked.so" else ("--definitions", "traffic.gsql", "-e", asked)
+    )
+    words = ("run", *queries, "-r", DEMO_CAPTURE, "-o", output.format(name))
+    result = gigastream(*words, cwd=tmp_path)
+    assert result.code == 2, result.err
+    assert "it would be overwritten" in result.err
+    assert (tmp_path / name).read_bytes() == kept
+
+
+def test_traces_do_not_empty_the_database_that_the_rows_go_to(tmp_path: Path) -> None:
+    words = ("run", "-e", PACKETS, "-r", DEMO_CAPTURE, "-q", "-o", "duckdb:rows.duckdb")
+    assert gigastream(*words, cwd=tmp_path).code == 0
+    kept = (tmp_path / "rows.duckdb").read_bytes()
+    refused = gigastream(*words, "--trace", "rows.duckdb", cwd=tmp_path)
+    assert refused.code == 2
+    assert "the rows go there" in refused.err
+    assert (tmp_path / "rows.duckdb").read_bytes() == kept
+    (tmp_path / "kept").write_text("of another run")
+    (tmp_path / "none.csv").write_text("a,b\n")
+    words = ("run", "-e", PACKETS, "-r", DEMO_CAPTURE, "-o", "duckdb:none.csv", "--trace", "kept")
+    assert gigastream(*words, cwd=tmp_path).code == 2
+    assert (tmp_path / "kept").read_text() == "of another run"
+
+
 def test_two_queries_do_not_share_a_file(tmp_path: Path) -> None:
     (tmp_path / "query.csv").write_text("of another run")
     (tmp_path / "query2.csv").symlink_to(tmp_path / "query.csv")

@@ -205,3 +205,22 @@ def test_one_stream_from_several_places(folder: Path) -> None:
     assert done.code == 0
     assert sorted(done.lines) == ["dns", "mail", "name", "six", "web", "web", "web"]
     assert done.err.count("(STREAM hosts): read") == 2
+
+
+@pytest.mark.parametrize("words", [("-o", "csv:in/out.csv"), ("-o", "csv", "--trace", "in/traces")])
+def test_no_output_lies_among_the_records_that_are_read(
+    folder: Path, words: tuple[str, ...]
+) -> None:
+    """Each of its rows would be one of the next file's."""
+    (folder / "in").mkdir()
+    (folder / "in" / "hosts.csv").write_text(HOSTS)
+    (folder / "other").symlink_to("in")
+    done = gigastream(
+        *("run", "--definitions", "hosts.gsql", "-e", "SELECT seen, name FROM hosts"),
+        *("--stream", "hosts=other", *words),
+        cwd=folder,
+        seconds=60,
+    )
+    assert done.code == 2
+    assert "lies where records are read (--stream)" in done.err
+    assert [path.name for path in (folder / "in").iterdir()] == ["hosts.csv"]

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -129,3 +131,87 @@ def test_a_wrong_configuration_is_told(case: str, tmp_path: Path) -> None:
     result = gigastream("run", *SELECT, *DEMO, "-c", config)
     assert result.code == 2
     assert message in result.err
+
+
+NO_UTF8 = os.fsdecode(b"a\xff")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", *SELECT, *DEMO, "host", NO_UTF8),
+        ("run", *SELECT, *DEMO, "-q", "-o", f"csv:{NO_UTF8}"),
+        ("run", *SELECT, *DEMO, "-o", f"duckdb:{NO_UTF8}"),
+        ("run", *SELECT, *DEMO, "--definitions", f"{NO_UTF8}.gsql"),
+        ("ctl", "--socket", "none", "drop", NO_UTF8),
+        ("compile", *SELECT, "-o", f"{NO_UTF8}.so"),
+    ],
+)
+def test_words_that_are_no_utf8_are_no_fault(tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / f"{NO_UTF8}.gsql").write_text("/* nothing */")
+    gigastream(*words, cwd=tmp_path)  # which looks for what we call a fault of ours
+
+
+def test_a_home_that_is_no_utf8_has_a_cache(tmp_path: Path) -> None:
+    place = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / NO_UTF8)}
+    for words in (("run", *SELECT, *DEMO, "-q"), ("compile", *SELECT, "-o", f"{NO_UTF8}.so")):
+        assert gigastream(*words, cwd=tmp_path, env=place).code == 0
+    made = str(tmp_path / f"{NO_UTF8}.so")
+    assert gigastream("run", made, *DEMO, "-q", env=place).code == 0
+
+
+@pytest.mark.parametrize("command", ["queries", "functions", "fields", "--help"])
+def test_a_terminal_of_few_letters_is_told_what_it_can_show(command: str) -> None:
+    place = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = gigastream(command, env=place)
+    assert (done.code, done.err) == (0, "")
+
+
+def test_who_ignores_the_end_of_children_compiles_nevertheless(tmp_path: Path) -> None:
+    place = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    words = ("-P", "-m", "gigastream", "run", *SELECT, *DEMO, "-q", "-o", "csv:/dev/null")
+    ignoring = (
+        f"import os, signal; signal.signal(17, signal.SIG_IGN); os.execv({sys.executable!r}, "
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"{ignoring}{[sys.executable, *words]!r})"],
+        env=place, capture_output=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    library = (
+        "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        "import gigastream\n"
+        f"print(len(list(gigastream.run('SELECT len FROM IPV6', {str(DEMO_CAPTURE)!r}))))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", library], env=place, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_priority_is_a_number_of_a_size() -> None:
+    done = gigastream("ctl", "--socket", "none", "add", "-e", "SELECT", "--priority", "9" * 20)
+    assert done.code == 2
+    assert "from -1,000,000,000 to 1,000,000,000" in done.err
+
+
+def test_the_point_of_a_list_s_numbers_is_no_locale_s(tmp_path: Path) -> None:
+    """A host program may have one of a comma: strtod is not asked."""
+    code = "double strtod(const char *text, char **end) { *end = (char *)text; return 0; }"
+    (tmp_path / "comma.c").write_text(code)
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-o", "comma.so", "comma.c"], cwd=tmp_path, check=True
+    )
+    (tmp_path / "list.gsql").write_text(
+        "WATCHLIST names { string interface (key); float weight; } FROM 'names.csv';\n"
+    )
+    (tmp_path / "names.csv").write_text("interface,weight\ndefault,0.5\n")
+    query = (
+        "SELECT len WATCHLIST_JOIN FROM IPV4 p, names w "
+        "WHERE p.interface = w.interface AND w.weight = 0.5"
+    )
+    words = ("run", "-q", "--definitions", "list.gsql", "-e", query, *DEMO, "-o", "csv")
+    found = gigastream(*words, cwd=tmp_path)
+    assert len(found.lines) > 1000
+    place = {**os.environ, "LD_PRELOAD": str(tmp_path / "comma.so")}
+    assert gigastream(*words, cwd=tmp_path, env=place).lines == found.lines

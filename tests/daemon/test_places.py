@@ -10,7 +10,7 @@ from pwd import getpwnam
 
 import pytest
 
-from gigastream.daemon.daemon_config import DaemonConfig
+from gigastream.daemon.daemon_config import DaemonConfig, StreamConfig
 from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import QuerySetSpec
 from gigastream.daemon.places import OutputPlaces, PlacesError, owner_hint, places_of
@@ -149,3 +149,22 @@ def test_no_folder_of_the_system_is_given_away() -> None:
     for folder in ("/etc/gigastream", "/srv/rows", "/home/ann", "/var/lib/gigastream"):
         assert "chown" not in owner_hint(Path(folder), "nobody")
     assert owner_hint(Path("/srv/gs/rows"), "nobody").startswith("chown nobody /srv/gs/rows")
+
+
+def test_no_set_writes_among_the_records_of_a_stream(tmp_path: Path) -> None:
+    (tmp_path / "rows" / "in").mkdir(parents=True)
+    (tmp_path / "rows" / "other").mkdir()
+    places = replace(_places(tmp_path), read=frozenset({tmp_path / "rows" / "in"}))
+    message, hint = _refusal(places, _spec(f"csv:{tmp_path}/rows/in/out.csv"))
+    assert "lies where the records of a STREAM are read" in message
+    assert hint == "a folder of its own"
+    there = _spec(f"csv:{tmp_path}/rows/other/out.csv")
+    assert check_places(there, places, (), is_configured=False)
+
+
+def test_nor_do_those_of_the_start(tmp_path: Path) -> None:
+    stream = StreamConfig("events", str(tmp_path / "in"))
+    config = DaemonConfig(streams=(stream,))
+    with pytest.raises(PlacesError, match="lies where the records of a STREAM are read"):
+        places_of(config, None, [tmp_path / "in" / "out.csv"])
+    assert places_of(config, None, [tmp_path / "out.csv"]).read == {tmp_path / "in"}

@@ -49,6 +49,7 @@ def test_each_step_has_its_counters_as_they_are_then() -> None:
 def test_time_goes_on_from_step_to_step_and_nobody_pays_for_another() -> None:
     with Session(plan_of(GROUPS), [source("eth0", 100)], SETTINGS) as session:
         traces = heartbeats(session.batches())
+    assert traces
     for trace in traces:
         for step, after in zip(trace.steps, trace.steps[1:], strict=False):
             assert step.received_ns <= step.received_ns + step.cost_ns <= after.received_ns
@@ -59,6 +60,7 @@ def test_rows_that_wait_are_seen_in_the_queue() -> None:
     text = "SELECT time, len FROM PKT"
     with Session(plan_of(text), [source("eth0", 95)], SETTINGS) as session:
         traces = heartbeats(session.batches())
+    assert traces
     for trace in traces:
         assert trace.steps[0].queue == EVERY
         assert trace.steps[0].rows_out == trace.steps[0].rows_in == trace.number * EVERY

@@ -240,14 +240,14 @@ def test_flows_are_right_on_average(answers: Answers) -> None:
 
 def test_a_reservoir_has_its_size_and_favours_nobody(answers: Answers) -> None:
     counts = Counter((row["tb"], row["srcIP"]) for row in answers["reservoir"])
-    seen = Counter((tb, host) for tb, host, _ in lengths(traffic()))
-    assert {n for (tb, _), n in counts.items()} == {20} or min(seen.values()) < 20
+    seen = Counter((tb, 0x0A000000 + host) for tb, host, _ in lengths(traffic()))
+    assert counts == {key: min(20, n) for key, n in seen.items()}
     halves = Counter(row["packet_id"] // 60 % 2 for row in answers["reservoir"])
     near([1.0] * halves[1] + [0.0] * halves[0], 0.5)
 
 
 def test_a_min_hash_has_its_size_and_counts(answers: Answers) -> None:
-    for window in {row["tb"] for row in answers["min_hash"]}:
+    for window in {tb for tb, _, _ in lengths(traffic())}:
         rows = [row for row in answers["min_hash"] if row["tb"] == window]
         truth = {p.data[30:34] for p in traffic() if p.timestamp_ns // SECOND_NS // 60 == window}
         assert len(rows) == min(16, len(truth))
@@ -264,7 +264,7 @@ def test_two_calls_of_one_state_keep_what_the_last_has_wanted(answers: Answers) 
 
 
 def test_no_heavy_hitter_is_missing(answers: Answers) -> None:
-    for window in {row["tb"] for row in answers["heavy"]}:
+    for window in {tb for tb, _, _ in lengths(traffic())}:
         inside = [p for p in traffic() if p.timestamp_ns // SECOND_NS // 60 == window]
         truth = Counter(int.from_bytes(p.data[30:34], "big") for p in inside)
         found = {int(r["destIP"]): r["packets"] for r in answers["heavy"] if r["tb"] == window}
