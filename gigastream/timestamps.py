@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 Timestamps = Literal["external", "internal", "latent"]
 TIMESTAMPS: tuple[Timestamps, ...] = get_args(Timestamps)
@@ -25,3 +28,18 @@ def parse_timestamps(text: str) -> Timestamps:
         if text == name:
             return name
     raise ValueError(f"'{text}' is none of {', '.join(TIMESTAMPS)}")
+
+
+_FINEST = -100
+"""The power of ten below which a number has no part in any unit."""
+
+
+def whole_units(number: Decimal, unit: int) -> int:
+    """Return how many units a number of times `unit` has: what is finer is cut (GSQL section 8).
+
+    Exactly, where Decimal's own arithmetic rounds to 28 digits.
+    """
+    if number.adjusted() < _FINEST:
+        return -1 if number < 0 else 0
+    numerator, denominator = number.as_integer_ratio()
+    return numerator * unit // denominator

@@ -303,6 +303,7 @@ FRAME = bytes(60)
         ((float("nan"), FRAME), "its time nan is not finite"),
         ((float("inf"), FRAME), "its time inf is not finite"),
         ((Decimal("NaN"), FRAME), "its time NaN is not finite"),
+        ((Decimal("1E+99999999"), FRAME), "is not between 1970 and 2262"),
         ((datetime(2024, 1, 1), FRAME), "has no time zone"),
         (("now", FRAME), "its time is a str: seconds as a float or Decimal"),
         ((True, FRAME), "its time is a bool"),

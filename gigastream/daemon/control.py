@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The control socket: lines of JSON from users who may ask, and an answer to each.
 
-Who asks is what the kernel says of the other end. Each client's line, silence and backlog has a
-limit, and their number has one: what a client does costs nobody but itself.
+Who asks is what the kernel says of the other end. Each client's line, half of one, and backlog
+has a limit, and their number has one, which only those who may ask can use up.
 """
 
 from __future__ import annotations

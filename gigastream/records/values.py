@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from decimal import ROUND_FLOOR, Decimal
+from decimal import Decimal
 from ipaddress import IPv4Address, IPv6Address
 from math import isfinite
 from socket import AF_INET, AF_INET6, inet_pton
@@ -15,6 +15,7 @@ from typing import Any
 from gigastream.gsql.catalog.catalog import RecordField
 from gigastream.gsql.types import Type
 from gigastream.late_dataclass import dataclass
+from gigastream.timestamps import whole_units
 
 MAX_STRING_BYTES = (1 << 16) - 1
 """Of one text."""
@@ -237,7 +238,7 @@ def _ticks(number: Decimal, unit: int) -> int:
     """Whole nanoseconds of so many units: what is finer is cut (GSQL section 8)."""
     if not number.is_finite() or number.adjusted() > _MAX_NUMBER_DIGITS:
         raise ValueError(f"{shown(str(number))} is beyond what a timestamp holds")
-    return int((number * unit).to_integral_value(ROUND_FLOOR))
+    return whole_units(number, unit)
 
 
 def _instant_ns(value: Instant | datetime) -> int:

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
-from decimal import ROUND_FLOOR, Decimal
+from decimal import Decimal
 from math import isfinite
 from operator import index
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from gigastream.late_dataclass import dataclass
 from gigastream.link_types import LINK_TYPES, known_names
 from gigastream.sources.files import DEFAULT_INTERFACE, SourceError, telling
 from gigastream.sources.pipes import fed_pipe
-from gigastream.timestamps import Timestamps
+from gigastream.timestamps import Timestamps, whole_units
 from gigastream.words import counted, kind_of
 
 _RAW_OF_LIBPCAP = (12, 14)
@@ -41,6 +41,7 @@ _SCAPY_LINK_TYPES = {
 }
 """By the name of a packet's outermost layer."""
 _LONGEST = 262_144
+_MOST_DIGITS = 20
 _SECOND_NS = 10**9
 _MOST_NS = (1 << 63) - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -293,7 +294,9 @@ def _of_datetime(time: datetime) -> int:
 def _of_decimal(time: Decimal) -> int:
     if not time.is_finite():
         raise PacketError(f"its time {time} is not finite")
-    return int((Decimal(time) * _SECOND_NS).to_integral_value(ROUND_FLOOR))
+    if time.adjusted() > _MOST_DIGITS:
+        raise PacketError(f"its time {time} is not between 1970 and 2262")
+    return whole_units(time, _SECOND_NS)
 
 
 def _of_float(time: float) -> int:
