@@ -18,14 +18,13 @@ def patiently(
     read: Callable[[], Iterator[Any]],
     limit_s: float | None,
     wait: Callable[[float], Any] = time.sleep,
-    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Any]:
     """Yield what is read, tried again while it cannot be begun.
 
     `limit_s`: for how long; None: as long as it takes. `wait` takes seconds. Raises
     SourceError past that, and where it breaks off, since rows that are given cannot be taken back.
     """
-    since_s, is_told, is_begun = clock(), False, False
+    since_s, is_told, is_begun = time.monotonic(), False, False
     while True:
         try:
             for each in read():
@@ -33,7 +32,7 @@ def patiently(
                 yield each
             return
         except (HostAwayError, SpoolAwayError) as away:
-            waited_s = clock() - since_s
+            waited_s = time.monotonic() - since_s
             if is_begun or (limit_s is not None and waited_s >= limit_s):
                 raise _given_up(away) from None
             if waited_s >= TOLD_AFTER_SECONDS and not is_told:

@@ -11,6 +11,7 @@ from typing import Protocol
 from gigastream.cli.stderr import Line, is_terminal
 
 _OF_SERVICES = (signal.SIGTERM, signal.SIGHUP)
+_SLOW_S = 0.5
 
 
 class Stoppable(Protocol):
@@ -31,14 +32,14 @@ class Asked:
 
 
 @contextmanager
-def told_when_slow(text: str, after_s: float = 0.5) -> Iterator[None]:
+def told_when_slow(text: str) -> Iterator[None]:
     """Say what takes so long, on a terminal, while it does. Without a thread: none may be here."""
     if not is_terminal():
         yield
         return
     line = Line()
     before = signal.signal(signal.SIGALRM, lambda *_: line.show(text))
-    signal.setitimer(signal.ITIMER_REAL, after_s)
+    signal.setitimer(signal.ITIMER_REAL, _SLOW_S)
     try:
         yield
     finally:

@@ -35,14 +35,13 @@ TAIL_ROOM_BYTES = 8 << 20
 class OrderChannel:
     """Orders in, reports out, over a stream socket that somebody else has made."""
 
-    def __init__(self, descriptor: int, tail_room_bytes: int = TAIL_ROOM_BYTES) -> None:
+    def __init__(self, descriptor: int) -> None:
         """Take it over."""
         self._descriptor = descriptor
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, descriptor)
         self._socket.setblocking(False)
         self._handed: list[int] = []
         self._reader = order_reader()
-        self._room_bytes = tail_room_bytes
         self._begun = memoryview(b"")
         """Of a frame, what is still to be sent: a view, so that a long one is not copied anew."""
         self._sure: deque[bytes] = deque()
@@ -108,7 +107,7 @@ class OrderChannel:
     def tail(self, rows: TailRows) -> bool:
         """False: there is no room."""
         framed = frame(rows)
-        if rows.arrow and self._tail_bytes + len(framed) > self._room_bytes:
+        if rows.arrow and self._tail_bytes + len(framed) > TAIL_ROOM_BYTES:
             return False
         self._tails.append(framed)
         self._tail_bytes += len(framed)

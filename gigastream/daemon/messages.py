@@ -58,8 +58,8 @@ class CheckText(_Asked, tag="check", frozen=True, kw_only=True):
 
 Name = Annotated[str, msgspec.Meta(max_length=255)]
 """That a client says: none is longer."""
-_Positive = Annotated[int, msgspec.Meta(ge=1, lt=2**63)]
-_Amount = Annotated[int, msgspec.Meta(ge=0, lt=2**63)]
+_Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
+_Amount = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
 class SpoolSpec(_Told, frozen=True, kw_only=True, omit_defaults=True):

@@ -181,13 +181,13 @@ def _cells(character: str) -> int:
     return 2 if east_asian_width(character) in "WF" else 1
 
 
-def closest(name: str, candidates: Iterable[str], limit: int = 2) -> str | None:
-    """Return the candidate nearest to a misspelt name, or None if all are further than limit.
+def closest(name: str, candidates: Iterable[str]) -> str | None:
+    """Return the candidate nearest to a misspelt name, or None if all are further than two letters.
 
     Distance is in inserted, deleted, changed or swapped letters, whatever their case; one letter
     is allowed in names of up to three, so that `ts` does not suggest `id`.
     """
-    allowed = min(limit, 1 if len(name) <= 3 else limit)
+    allowed = 1 if len(name) <= 3 else 2
     best: tuple[int, bool, str] | None = None
     for candidate in candidates:
         distance = edit_distance(name.lower(), candidate.lower(), allowed)

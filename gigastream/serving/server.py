@@ -68,11 +68,10 @@ class SpoolServer(flight.FlightServerBase):  # type: ignore[misc]
         tokens: Sequence[str],
         certificate: tuple[bytes, bytes] | None,
         tell: Callable[[str], None],
-        slots: Slots | None = None,
     ) -> None:
         # Before the port is open: a call may come at once.
         self._spools = spools
-        self._slots = slots or Slots()
+        self._slots = Slots()
         self._tell = tell
         super().__init__(
             location,
