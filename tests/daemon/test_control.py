@@ -80,6 +80,19 @@ def test_requests_are_answered_in_turn(tmp_path: Path) -> None:
     play(tmp_path, script)
 
 
+@pytest.mark.parametrize("key", ["priority", "rotate_ns", "rotate_bytes", "keep"])
+def test_a_number_that_no_message_holds_is_refused(tmp_path: Path, key: str) -> None:
+    """It would be taken, and end whoever passes it on to the compile helper."""
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = {"do": "add", "query_set": {"name": "a", "text": "", key: 2**70}}
+        refused = await ask(reader, writer, msgspec.json.encode(asked) + b"\n")
+        assert not refused.ok
+        assert key in str(refused.message)
+
+    play(tmp_path, script)
+
+
 def test_random_lines_end_nothing(tmp_path: Path) -> None:
     """Bytes of all kinds, and requests with a byte changed."""
     chance = random.Random(12)
