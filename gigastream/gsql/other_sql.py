@@ -16,6 +16,12 @@ from gigastream.gsql.durations import NANOSECONDS_OF_UNIT, duration_ns
 NO_INSTANTS = "times have no literals"
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_MAC = r"(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}|(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}"
+_IP_PROTOCOLS = {
+    "icmp": 1, "igmp": 2, "tcp": 6, "udp": 17, "ipv6": 41, "gre": 47, "esp": 50, "ah": 51,
+    "icmpv6": 58, "icmp6": 58, "eigrp": 88, "ospf": 89, "pim": 103, "vrrp": 112, "sctp": 132,
+}  # fmt: skip
+_MOST_DIGITS = 20
 _TOP = "LIMIT k PER g keeps the first k rows of each group of a window"
 
 CLAUSE_WORDS = {
@@ -183,6 +189,17 @@ def instant_hint(text: str) -> str | None:
     except (ValueError, OverflowError):
         return None
     return f"{NO_INSTANTS}: in `time`, seconds since the epoch, it is {seconds}"
+
+
+def number_hint(text: str) -> str | None:
+    """How what is a number here is written, where a text has its digits or its name."""
+    if re.fullmatch(_MAC, text):
+        return f"a MAC address is a number: LHEX'{re.sub('[^0-9A-Fa-f]', '', text).lower()}'"
+    if (number := _IP_PROTOCOLS.get(text.lower())) is not None:
+        return f"{printable(text, 50)} has the number {number}"
+    if text.isascii() and text.isdecimal() and len(text) < _MOST_DIGITS:
+        return f"a number stands without quotes: {int(text)}"
+    return None
 
 
 def typed_text_hint(word: str, text: str) -> str:

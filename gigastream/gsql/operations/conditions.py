@@ -23,7 +23,7 @@ from gigastream.gsql.operations.conversion import (
     with_article,
 )
 from gigastream.gsql.order.ranges import range_of
-from gigastream.gsql.other_sql import NO_INSTANTS, instant_hint
+from gigastream.gsql.other_sql import NO_INSTANTS, instant_hint, number_hint
 from gigastream.gsql.source import Span
 from gigastream.gsql.types import Temporal, Type
 from gigastream.late_dataclass import replace
@@ -250,8 +250,10 @@ def _time_hint(type_: Type, constant: Constant) -> str | None:
     """Say how an instant is written where a text was, or a number against a timestamp."""
     value = constant.value
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
-    if (found := instant_hint(text)) is not None or type_ is not Type.TIMESTAMP:
+    if (found := instant_hint(text)) is not None:
         return found
+    if type_ is not Type.TIMESTAMP:
+        return number_hint(text)
     return f"{NO_INSTANTS}: compare `time`, the seconds since the epoch, with a number"
 
 
