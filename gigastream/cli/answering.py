@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from gigastream.sessions.shape import ReadingSession
     from gigastream.settings import Settings
     from gigastream.spool.account import StreamAccount
+    from gigastream.spool.apart import NamedPlace
 
 
 class Status(Protocol):
@@ -98,6 +99,8 @@ def open_output(wanted: str, plan: Plan, inputs: dict[Identity, str], writer: Wr
 
 def paths_written(wanted: str, plan: Plan) -> list[tuple[str, bool]]:
     """Return where an output writes, and whether all that lies there is its own."""
+    if (root := spool_root(wanted)) is not None:
+        return [(str(root), True)]
     if is_sink(wanted):
         tables = parse_sink_place(wanted)
         queries = [node.name for node in plan.outputs]
@@ -136,9 +139,11 @@ def open_outputs(
     if not arguments.trace:
         raise UsageError("--trace names no file", "--trace FILE")
     if is_sink(wanted):
-        tables = {os.path.realpath(path) for path, _ in paths_written(wanted, plan)}
-        if os.path.realpath(arguments.trace) in tables:
-            raise UsageError(f"--trace {arguments.trace}: the rows go there", "--trace FILE")
+        if path_of(arguments.trace) is not None:
+            from gigastream.spool.apart import check_apart
+
+            *tables, trace = written_places(arguments, wanted, plan)
+            check_apart(trace, tables)
         traces = traces_to(path_of(arguments.trace), inputs)
         rows = open_output(wanted, plan, inputs, writer)
         traces.begin()
@@ -185,25 +190,34 @@ def inputs_of(
     return {own: what for own, what in known if own is not None}
 
 
+def written_places(arguments: argparse.Namespace, wanted: str, plan: Plan) -> list[NamedPlace]:
+    """Return where rows and traces go, as those are told that must lie apart from them."""
+    from gigastream.spool.apart import NamedPlace
+
+    rows = [NamedPlace(f"-o {wanted}", *place) for place in paths_written(wanted, plan)]
+    if not arguments.trace or path_of(arguments.trace) is None:
+        return rows
+    return [*rows, NamedPlace(f"--trace {arguments.trace}", arguments.trace, is_whole=False)]
+
+
 def refuse_feedback(
     arguments: argparse.Namespace, wanted: str, plan: Plan, sources: Sequence[AnySource]
 ) -> None:
-    """Refuse to write into a folder whose files are a STREAM's records: they would be read again.
+    """Raise SpoolReadError where a file would be one of a STREAM's folder: it would be read again.
 
-    UsageError.
+    Of such a folder only the files are read that lie in it: what is below may be written.
     """
     places = [source.place for source in sources if isinstance(source, StreamSource)]
-    folders = (place for place in places if isinstance(place, str) and os.path.isdir(place))
-    read = set(map(os.path.realpath, folders))
-    written = [path for path, _ in paths_written(wanted, plan)]
-    written += [arguments.trace] if arguments.trace else []
-    for path in written:
-        found = os.path.realpath(path)
-        if read & {found, os.path.dirname(found)}:
-            raise UsageError(
-                f"{path} lies where records are read (--stream): it would be read again",
-                "a folder of its own",
-            )
+    folders = [place for place in places if isinstance(place, str) and os.path.isdir(place)]
+    if not folders:
+        return
+    from gigastream.spool.apart import NamedPlace, check_apart
+
+    read = [NamedPlace(f"--stream {folder}", folder, is_whole=False) for folder in folders]
+    for place in written_places(arguments, wanted, plan):
+        check_apart(place, read)
+        if not place.is_whole:
+            check_apart(replace(place, path=os.path.dirname(place.path)), read)
 
 
 def _is_object(word: str) -> bool:

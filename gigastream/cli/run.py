@@ -125,13 +125,13 @@ def execute(arguments: argparse.Namespace) -> int:
             "a link is captured by a process that can do nothing else",
             "-o spool:PATH here, and gigastream spark --spool PATH beside it",
         )
+    refuse_feedback(arguments, wanted, plan, sources)
     if root is not None:
         from gigastream.cli.run_spool import write_spool
 
         return verdict(*write_spool(arguments, config, plan, texts, sources, settings, root))
     _look_at_lone_file(sources, settings)
     inputs = inputs_of(arguments, config, plan, texts, sources)
-    refuse_feedback(arguments, wanted, plan, sources)
     writer = partial(run_over_captures, arguments, plan, sources, settings)
     if arguments.on == "spark":
         from gigastream.cli.run_on_spark import answer_on_spark

@@ -20,12 +20,12 @@ from gigastream.cli.answering import (
     inputs_of,
     looks_at_punctuation,
     open_outputs,
-    paths_written,
     position_of,
     spool_root,
     summarise,
     tell_if_asked,
     wanted_output,
+    written_places,
 )
 from gigastream.cli.arguments import split_words
 from gigastream.cli.ending import stopped_by_signals
@@ -39,7 +39,7 @@ from gigastream.cli.stderr import say
 from gigastream.config import Config
 from gigastream.late_dataclass import replace
 from gigastream.options import SPOOL_OPTIONS
-from gigastream.outputs import Failure, path_of
+from gigastream.outputs import Failure
 from gigastream.outputs.delivery import Delivered
 from gigastream.outputs.file import identity
 from gigastream.settings import Settings
@@ -232,10 +232,8 @@ def _check_apart(
     from gigastream.spool.apart import NamedPlace, check_apart
 
     read = [NamedPlace(f"the spool {spool.path}", spool.path) for spool in spools]
-    for path, is_whole in paths_written(wanted, plan):
-        check_apart(NamedPlace(f"-o {wanted}", path, is_whole), read)
-    if arguments.trace and path_of(arguments.trace) is not None:
-        check_apart(NamedPlace(f"--trace {arguments.trace}", arguments.trace, False), read)
+    for place in written_places(arguments, wanted, plan):
+        check_apart(place, read)
 
 
 def _files_of(spools: Sequence[Spool]) -> Iterator[Path]:

@@ -21,7 +21,7 @@ from gigastream.engine.statistics import (
     OperatorStatistics,
     SourceStatistics,
 )
-from gigastream.settings import GREATEST_PRIORITY, Settings
+from gigastream.settings import GREATEST_PRIORITY, MAX_SIZE, Settings
 
 MAX_REQUEST_BYTES = 1 << 20
 """Of a client's line."""
@@ -58,8 +58,8 @@ class CheckText(_Asked, tag="check", frozen=True, kw_only=True):
 
 Name = Annotated[str, msgspec.Meta(max_length=255)]
 """That a client says: none is longer."""
-_Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
-_Amount = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+_Positive = Annotated[int, msgspec.Meta(ge=1, le=MAX_SIZE)]
+_Amount = Annotated[int, msgspec.Meta(ge=0, le=MAX_SIZE)]
 
 
 class SpoolSpec(_Told, frozen=True, kw_only=True, omit_defaults=True):

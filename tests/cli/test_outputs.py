@@ -258,7 +258,7 @@ def test_traces_do_not_empty_the_database_that_the_rows_go_to(tmp_path: Path) ->
     kept = (tmp_path / "rows.duckdb").read_bytes()
     refused = gigastream(*words, "--trace", "rows.duckdb", cwd=tmp_path)
     assert refused.code == 2
-    assert "the rows go there" in refused.err
+    assert "--trace rows.duckdb and -o duckdb:rows.duckdb are one in the other" in refused.err
     assert (tmp_path / "rows.duckdb").read_bytes() == kept
     (tmp_path / "kept").write_text("of another run")
     (tmp_path / "none.csv").write_text("a,b\n")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from captures import DEMO_CAPTURE
-from cli.command import COMMAND, gigastream
+from cli.command import COMMAND, Result, gigastream
 
 from tests.waiting import PATIENCE_S, wait_until
 
@@ -207,20 +207,41 @@ def test_one_stream_from_several_places(folder: Path) -> None:
     assert done.err.count("(STREAM hosts): read") == 2
 
 
-@pytest.mark.parametrize("words", [("-o", "csv:in/out.csv"), ("-o", "csv", "--trace", "in/traces")])
+@pytest.mark.parametrize("target", ["in", "other"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-o", "csv:in/out.csv"),
+        ("-o", "spool:in"),
+        ("-o", "csv", "--trace", "in/traces"),
+    ],
+)
 def test_no_output_lies_among_the_records_that_are_read(
-    folder: Path, words: tuple[str, ...]
+    folder: Path, words: tuple[str, ...], target: str
 ) -> None:
     """Each of its rows would be one of the next file's."""
     (folder / "in").mkdir()
-    (folder / "in" / "hosts.csv").write_text(HOSTS)
     (folder / "other").symlink_to("in")
-    done = gigastream(
-        *("run", "--definitions", "hosts.gsql", "-e", "SELECT seen, name FROM hosts"),
-        *("--stream", "hosts=other", *words),
-        cwd=folder,
-        seconds=60,
-    )
+    done = _over_folder(folder, folder, target, *words)
     assert done.code == 2
-    assert "lies where records are read (--stream)" in done.err
-    assert [path.name for path in (folder / "in").iterdir()] == ["hosts.csv"]
+    assert f"--stream {target} are one in the other" in done.err
+    assert list((folder / "in").iterdir()) == []
+
+
+def test_what_lies_below_them_or_on_stdout_is_no_file_of_theirs(folder: Path) -> None:
+    (folder / "in" / "below").mkdir(parents=True)
+    (folder / "in" / "hosts.csv").write_text(HOSTS)
+    (folder / "in" / "_END").touch()
+    for words in (("-o", "csv:below/rows.csv"), ("-o", "csv:../rows.csv", "--trace", "-")):
+        assert _over_folder(folder, folder / "in", ".", *words).code == 0
+    below = (folder / "in" / "below" / "rows.csv").read_text()
+    assert below == (folder / "rows.csv").read_text()
+    assert len(below.splitlines()) == 6  # of the seven lines one has no address
+
+
+def _over_folder(folder: Path, cwd: Path, place: str, *words: str) -> Result:
+    """Ended soon where it would read its own rows on and on."""
+    asked = ("-e", "SELECT seen, name FROM hosts", "--stream", f"hosts={place}")
+    return gigastream(
+        *("run", "--definitions", folder / "hosts.gsql", *asked, *words), cwd=cwd, seconds=60
+    )

@@ -242,12 +242,12 @@ def _comparison_hint(left: Expression, right: Expression) -> str | None:
         if one.type is Type.BOOL:
             return f"a condition stands by itself: {one.span.text}, or NOT {one.span.text}"
         if isinstance(other, Constant) and (one.type is Type.TIMESTAMP or one.type.is_integer):
-            return _time_hint(one.type, other)
+            return _constant_hint(one.type, other)
     return None
 
 
-def _time_hint(type_: Type, constant: Constant) -> str | None:
-    """Say how an instant is written where a text was, or a number against a timestamp."""
+def _constant_hint(type_: Type, constant: Constant) -> str | None:
+    """Say how an instant or a number is written where a text was, or a number is none."""
     value = constant.value
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
     if (found := instant_hint(text)) is not None:
